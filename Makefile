@@ -130,8 +130,18 @@ faults: tools setup ## break the product one line at a time: every fault must be
 
 KILLS ?= 200
 .PHONY: campaign
-campaign: setup ## kill -9 the service KILLS times (200), and its nodes, under people who work; SEED=n repeats one
-	@$(BIN)/python -m tests.slow.kill_service --kills $(KILLS) $(if $(SEED),--seed $(SEED))
+campaign: setup ## kill -9 the service KILLS times (200), and its nodes, under people who work; SEED=n repeats one; STORE=postgresql, PROCESSES=2
+	@$(BIN)/python -m tests.slow.kill_service --kills $(KILLS) $(if $(SEED),--seed $(SEED)) $(if $(STORE),--store $(STORE)) $(if $(PROCESSES),--processes $(PROCESSES))
+
+STEPS ?= 100000
+.PHONY: hostile
+hostile: setup ## let a hostile client past the sign-in walk STEPS steps (100000) by every door; SEED=n repeats its choices
+	@$(BIN)/python -m tests.slow.hostile --steps $(STEPS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+CRASHES ?= 500
+.PHONY: crashes
+crashes: setup ## kill -9 nodes CRASHES times (500) under copies of 2 GiB and 50,000 small files; SEED=n repeats one
+	@$(BIN)/python -m tests.slow.kill_nodes --kills $(CRASHES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: releases
 releases: setup ## nodes of the last release (tests/slow/releases) and of today work together
@@ -165,14 +175,34 @@ keycloak: setup ## sign in at a real Keycloak (with Debian's Java 17 and Maven, 
 	[ -z "$${missing:-}" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $$missing >/dev/null; }
 	@$(BIN)/python -m pytest -q tests/slow/keycloak/checks.py
 
+# Others that are measured. Where one can't be installed, the benchmark says so and goes on without it.
+.PHONY: bench-peers
+bench-peers:
+	@missing=""; for have in globus-url-copy:globus-gass-copy-progs globus-gridftp-server:globus-gridftp-server-progs rclone:rclone iperf3:iperf3 rsync:rsync ip:iproute2 openssl:openssl \
+		/usr/sbin/sshd:openssh-server; do command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
+	[ -z "$$missing" ] || { apt-get update -qq; for package in $$missing; do apt-get install -y -qq --no-install-recommends $$package >/dev/null || echo "$$package could not be installed" >&2; done; }
+
 .PHONY: bench
-bench: setup ## measure against peers in the same run (ARGS=--service-only: the service alone)
+bench: setup bench-peers ## measure against others in the same run, as root (ARGS=--help: which cases, paths and programs)
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+.PHONY: lab-shares
+lab-shares: setup-python ## transfers that compete for a link: shares over time as data and plot (ARGS=--cost 10: what it costs)
+	@cd engine && cargo build --profile $(PROFILE) --quiet -p headrace-node --example shares
+	@$(BIN)/python -m benchmarks.shares --program engine/target/$(PROFILE)/examples/shares $(ARGS)
 
 .PHONY: lab-long
 lab-long: setup-python ## ten minutes each over long paths without a disk, rate over time as data and plot (needs root)
 	@cd engine && cargo build --profile $(PROFILE) --quiet -p headrace-node --example long
 	@$(BIN)/python -m benchmarks.long --program engine/target/$(PROFILE)/examples/long $(ARGS)
+
+.PHONY: lab-verdicts
+lab-verdicts: setup ## plant what limits transfers on real nodes, compare what is said of it, follow the advice (needs root)
+	@$(BIN)/python -m benchmarks.verdicts $(ARGS)
+
+.PHONY: lab-estimates
+lab-estimates: setup ## compare how long plans said that transfers would take with how long they took (needs root)
+	@$(BIN)/python -m benchmarks.estimates $(ARGS)
 
 .PHONY: nl-report
 nl-report: setup ## score the sentences and write docs/security/guardrails.md

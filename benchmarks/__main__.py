@@ -1,82 +1,37 @@
-"""Measure every case with every peer in turn, on a disk and in memory; print medians and spread, keep the data.
+"""Measure Headrace and others in turns on the same work; print tables, keep data, tables and plots.
 
-make bench                                 all cases, 5 counted runs each after one that is not counted
-make bench ARGS=--lists                    lists among a million transfers (--rows, --events, --postgresql)
-.venv/bin/python -m benchmarks --runs 3
+make bench                                    everything (an hour or more)
+make bench ARGS="--cases                      large --paths 0 50"
+make bench ARGS="--local --ssh"               only copies inside one machine, and over ssh
+make bench ARGS=--service-only                what the service itself costs a transfer
+make bench ARGS=--lists                       lists among a million transfers (--rows, --events, --postgresql)
+
+A path is RTT_MS[:LOSS%][:RATE], for example 50, 50:0.1% or 100:1Gb/s.
 """
 
 import argparse
 import json
 import os
-import platform
-import shutil
-import statistics
 import sys
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from demo.site import open_site
-from demo.stage import REPOSITORY, DemoError, Stage, say
+from demo.stage import REPOSITORY, DemoError, say
 
-from benchmarks.cases import CASES, Case
-from benchmarks.identity import Known, measure_identity
+from benchmarks.cases import CASES, MATRIX, Line
+from benchmarks.identity import measure_identity
 from benchmarks.lists import measure_lists
-from benchmarks.peers import Headrace, Peer, RsyncDaemon, Run
-from benchmarks.service import Cost, measure_service
+from benchmarks.machine import machine
+from benchmarks.peers.ends import DEFAULT_LIMIT_S
+from benchmarks.results import Result, keep, tables
+from benchmarks.service import measure_service
+from benchmarks.turns import Turns, between_hosts, inside_one, over_ssh_between
 
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What one peer did with one case on one file system."""
-
-    storage: str
-    case: Case
-    peer: str
-    runs: Sequence[Run]
-
-    @property
-    def seconds(self) -> float:
-        """Median wall seconds."""
-        return statistics.median(run.seconds for run in self.runs)
-
-    def row(self, reference: float) -> str:
-        """One line of the table; `reference` is the plain rsync daemon's median seconds."""
-        walls = sorted(run.seconds for run in self.runs)
-        cpu = statistics.median(run.cpu_s for run in self.runs)
-        speed = (
-            f"{self.case.size_bytes * 8 / self.seconds / 1e9:.2f} Gb/s"
-            if self.case.files == 1
-            else f"{self.case.files / self.seconds:,.0f} files/s"
-        )
-        work = (
-            f"{cpu / (self.case.size_bytes / 2**30):.2f} /GiB"
-            if self.case.files == 1
-            else f"{cpu / self.case.files * 1e6:.0f} us/file"
-        )
-        return (
-            f"| {self.storage} | {self.case.name} | {self.peer} | {speed} "
-            f"| {self.seconds:.3f} ({walls[0]:.3f}-{walls[-1]:.3f}) | {work} | {reference / self.seconds:.2f} |"
-        )
+KEPT = REPOSITORY / "docs" / "benchmarks"
 
 
 def main() -> int:
     """Run the benchmark; 0 when every run succeeded."""
-    parser = argparse.ArgumentParser(
-        prog="make bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--runs", type=int, default=5, help="counted runs of each peer and case (default 5)")
-    parser.add_argument("--memory", type=Path, default=Path("/dev/shm"), help="a folder in memory (default /dev/shm)")  # noqa: S108
-    parser.add_argument("--transfers", type=int, default=100, help="transfers that measure the service (default 100)")
-    parser.add_argument("--service-only", action="store_true", help="measure the service alone; nothing is kept")
-    parser.add_argument("--lists", action="store_true", help="measure lists among many transfers instead")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="with --lists: transfers (default 1,000,000)")
-    parser.add_argument("--events", type=int, default=10, help="with --lists: events of each (default 10)")
-    parser.add_argument("--calls", type=int, default=200, help="with --lists: counted calls of each (default 200)")
-    parser.add_argument("--postgresql", action="store_true", help="with --lists: in PostgreSQL, not SQLite")
-    arguments = parser.parse_args()
+    arguments = _arguments()
     disk = REPOSITORY / ".demo"
     disk.mkdir(exist_ok=True)
     if arguments.lists:
@@ -88,99 +43,83 @@ def main() -> int:
             postgresql=arguments.postgresql,
         )
         return 0
+    homes = {"memory": arguments.memory, "disk": disk}
     try:
-        places = {"memory": arguments.memory, "disk": disk}
-        # In memory, too: on ext4 without a journal, files take longer to make for minutes after others were removed.
-        costs = {storage: measure_service(home, arguments.transfers) for storage, home in places.items()}
-        for storage, cost in costs.items():
-            say(f"the service's own cost, {storage}: {json.dumps(cost.data())}")
-        known = measure_identity(disk)
-        say(f"who calls: {json.dumps(known.data())}")
         if arguments.service_only:
+            # In memory, too: on ext4 without a journal, files take longer to make after others went.
+            for storage, home in homes.items():
+                cost = measure_service(home, arguments.transfers)
+                say(f"the service's own cost, {storage}: {json.dumps(cost.data())}")
+            say(f"who calls: {json.dumps(measure_identity(disk).data())}")
             return 0
-        results = [result for storage, home in places.items() for result in measure(storage, home, arguments.runs)]
+        if os.geteuid() != 0:
+            say("The hosts of a lab need the root account.")
+            return 1
+        return _measured(arguments, homes)
     except DemoError as error:
         say(f"The benchmark stopped: {error}")
         return 1
-    report(results, costs, known)
+
+
+def _measured(arguments: argparse.Namespace, homes: dict[str, Path]) -> int:
+    found, results = machine(), list[Result]()
+    turns = Turns(arguments.runs, arguments.patience, arguments.peers, arguments.limit)
+    only_named = arguments.local or arguments.ssh
+    others = not only_named and not arguments.paths
+    storages = arguments.storages or ["memory", "disk"]
+    cases = arguments.cases or ["large", "small", "set"]
+    asked = MATRIX
+    if arguments.paths:
+        lines = [Line.read(text) for text in arguments.paths]
+        asked = tuple((storage, line, CASES[case]) for storage in storages for line in lines for case in cases)
+    chosen = [cell for cell in asked if cell[0] in storages and cell[2].key in cases]
+    for storage, home in homes.items():
+        if storage not in storages:
+            continue
+        if not only_named:
+            cells: dict[Line, list[str]] = {}
+            for _, line, case in (cell for cell in chosen if cell[0] == storage):
+                cells.setdefault(line, []).append(case.key)
+            for line, keys in cells.items():
+                results += between_hosts(turns, storage, home, line, [CASES[key] for key in keys])
+        if arguments.local or others:
+            keys = [key for key in cases if key != "set"]
+            results += inside_one(turns, storage, home, [CASES[key] for key in keys])
+        if (arguments.ssh or others) and storage == "memory" and "small" in cases:
+            results += over_ssh_between(turns, storage, home, CASES["small"])
+    say(f"\n{json.dumps(found)}\n\n{tables(results)}")
+    if not arguments.keep_nothing:
+        keep(arguments.out, found, results)
+        say(f"Kept in {arguments.out}")
     return 0
 
 
-def measure(storage: str, home: Path, runs: int) -> list[Result]:
-    """All cases and peers on one file system. Peers take turns, so that a drift of the machine meets them all."""
-    results = []
-    folder = Path(tempfile.mkdtemp(prefix="headrace-bench-", dir=home))
-    try:
-        source = folder / "from"
-        for index, case in enumerate(CASES):
-            (source / str(index)).mkdir(parents=True)
-            case.lay_out(source / str(index))
-        with Stage(folder) as stage:
-            site = open_site(stage, source, folder / "to")
-            peers: list[Peer] = [
-                Headrace(stage, site, site.ada.session),
-                RsyncDaemon(site, folder, fsync=False),
-                RsyncDaemon(site, folder, fsync=True),
-            ]
-            for index, case in enumerate(CASES):
-                measured: dict[str, list[Run]] = {peer.name: [] for peer in peers}
-                for turn in range(runs + 1):
-                    for number, peer in enumerate(peers):
-                        # A new folder each time: deleting and creating again would measure ext4's memory of deletions.
-                        target = f"{index}-{turn}-{number}"
-                        os.sync()
-                        run = peer.copy(str(index), target)
-                        if turn:
-                            measured[peer.name].append(run)
-                        if case.files == 1:
-                            shutil.rmtree(site.destination / target)
-                        say(
-                            f"{storage}: {case.name}: {peer.name}: {run.seconds:.3f} s"
-                            + ("" if turn else " (not counted)")
-                        )
-                results += [Result(storage, case, name, counted) for name, counted in measured.items()]
-    finally:
-        shutil.rmtree(folder)
-    return results
-
-
-def report(results: Sequence[Result], costs: Mapping[str, Cost], known: Known) -> None:
-    """Print the table and keep the data."""
-    say(f"\n{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}\n")
-    say(
-        "| storage | work | program | speed | seconds, median (min-max) | CPU seconds, both ends | times rsync daemon |"
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="make bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    say("| --- | --- | --- | --- | --- | --- | --- |")
-    for result in results:
-        plain = next(
-            other
-            for other in results
-            if (other.storage, other.case, other.peer) == (result.storage, result.case, "rsync daemon")
-        )
-        say(result.row(plain.seconds))
-    kept = REPOSITORY / "benchmarks" / "results"
-    kept.mkdir(exist_ok=True)
-    path = kept / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json"
-    rows = [
-        {"storage": result.storage, "work": result.case.name, "program": result.peer,
-         "seconds": [run.seconds for run in result.runs], "cpu_s": [run.cpu_s for run in result.runs]}
-        for result in results
-    ]  # fmt: skip
-    path.write_text(
-        json.dumps(
-            {
-                "cores": os.cpu_count(),
-                "kernel": platform.release(),
-                "results": rows,
-                "service": {storage: cost.data() for storage, cost in costs.items()},
-                "identity": known.data(),
-            },
-            indent=1,
-        )
-        + "\n",
-        encoding="utf-8",
-    )
-    say(f"\nData: {path.relative_to(REPOSITORY)}")
+    parser.add_argument("--runs", type=int, default=7, help="counted runs of each program and work (default 7)")
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), help="which work (default large small set)")
+    parser.add_argument("--paths", nargs="+", metavar="PATH", help="only these paths, with all the work chosen")
+    parser.add_argument("--storages", nargs="+", choices=["memory", "disk"], help="where (default both)")
+    parser.add_argument("--peers", nargs="+", metavar="WORD", help="only Headrace and those whose names hold a word")
+    parser.add_argument("--local", action="store_true", help="only copies inside one machine")
+    parser.add_argument("--ssh", action="store_true", help="only copies over ssh")
+    patience = "a program whose first run takes longer gets only this one, which counts (default 20)"
+    parser.add_argument("--patience", type=float, default=20, metavar="SECONDS", help=patience)
+    limit = "who takes longer is ended, and said to be (default 120)"
+    parser.add_argument("--limit", type=float, default=DEFAULT_LIMIT_S, metavar="SECONDS", help=limit)
+    parser.add_argument("--out", type=Path, default=KEPT, help="where results are kept (default docs/benchmarks)")
+    parser.add_argument("--keep-nothing", action="store_true", help="print only")
+    parser.add_argument("--memory", type=Path, default=Path("/dev/shm"), help="a folder in memory (default /dev/shm)")  # noqa: S108
+    parser.add_argument("--transfers", type=int, default=100, help="transfers that measure the service (default 100)")
+    parser.add_argument("--service-only", action="store_true", help="measure the service alone; nothing is kept")
+    parser.add_argument("--lists", action="store_true", help="measure lists among many transfers instead")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="with --lists: transfers (default 1,000,000)")
+    parser.add_argument("--events", type=int, default=10, help="with --lists: events of each (default 10)")
+    parser.add_argument("--calls", type=int, default=200, help="with --lists: counted calls of each (default 200)")
+    parser.add_argument("--postgresql", action="store_true", help="with --lists: in PostgreSQL, not SQLite")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

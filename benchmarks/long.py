@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.path import long_path
+from benchmarks.lab import lab
 
 REPOSITORY = Path(__file__).parents[1]
 PROGRAM = REPOSITORY / "engine" / "target" / "release" / "examples" / "long"
@@ -92,7 +92,8 @@ def main() -> int:
 
 def run_long(program: Path, round_trip_ms: int, buffer_mib: int, seconds: int) -> LongRun:
     """Run one transfer for so long, and read what its destination says each second."""
-    with long_path(f"hrl{os.getpid() % 10000}", round_trip_ms, buffer_mib << 20) as (near, far):
+    buffers = f"buffers={buffer_mib}MiB"
+    with lab(f"near:{buffers}", f"far:rtt={round_trip_ms}ms,{buffers}", mtu=9000) as (near, far):
         address = f"{far.address}:{PORT}"
         # The destination lasts longer: the source's end is the end.
         with (

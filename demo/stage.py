@@ -144,6 +144,8 @@ class Stage:
     processes: dict[str, subprocess.Popen[str]] = field(default_factory=dict)
     addresses: tuple[str, str] = ("127.0.0.1:0", "127.0.0.1:0")
     """Where the service listens, for people and for nodes: free ports at first, then always the same ones."""
+    inside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Words before the command of a node, by its name, for one that runs in another host of a lab."""
 
     def __enter__(self) -> Self:
         """Own nothing yet."""
@@ -165,18 +167,24 @@ class Stage:
 
     def service(self, **settings: str) -> Mapping[str, object]:
         """Start `headrace serve` (again, on the same addresses and data) with settings; return its ready line."""
-        data = self.folder / "service"
         listen, hub = self.addresses
-        ports = ("--listen", listen, "--hub-listen", hub)
-        command = [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"]
-        ready = self._start("service", command, {f"HEADRACE_{name.upper()}": value for name, value in settings.items()})
+        ready = self.process("service", listen, hub, **settings)
         self.addresses = listen if "public_url" in settings else urlsplit(str(ready["url"])).netloc, str(ready["hub"])
         return ready
+
+    def process(self, name: str, listen: str, hub: str, **settings: str) -> Mapping[str, object]:
+        """Start a process of the service at these addresses; return its ready line."""
+        data = self.folder / "service"
+        ports = ("--listen", listen, "--hub-listen", hub)
+        command = [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"]
+        return self._start(name, command, {f"HEADRACE_{key.upper()}": value for key, value in settings.items()})
 
     def node(self, name: str, *words: str, program: Path = NODE_PROGRAM) -> Mapping[str, object]:
         """Start `headrace-node WORDS` for the node `name` and return its ready line."""
         state = ("--state", str(self.folder / "state" / name))
-        return self._start(name, [str(program), words[0], *_as_root(), *state, "--json", *words[1:]])
+        return self._start(
+            name, [*self.inside.get(name, ()), str(program), words[0], *_as_root(), *state, "--json", *words[1:]]
+        )
 
     def kill(self, name: str) -> None:
         """`kill -9` one process: no chance to tidy up."""

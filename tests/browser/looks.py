@@ -26,6 +26,46 @@ when { resource.destination.within.contains("/policy") };
 """
 
 
+QOS = """
+[[link]]
+name = "uplink"
+rate_bps = 50_000_000
+nodes = ["dtn-a"]
+
+[[class]]
+name = "background"
+weight = 1
+links = [{ link = "uplink", ceiling_bps = 10_000_000 }]
+calendar = "nights"
+
+[[class]]
+name = "bulk"
+weight = 10
+links = [{ link = "uplink", floor_bps = 5_000_000 }]
+
+[[class]]
+name = "instrument"
+weight = 40
+links = [{ link = "uplink" }]
+
+[[class]]
+name = "priority"
+weight = 100
+priority = 1
+dscp = 46
+congestion_control = "bbr"
+links = [{ link = "uplink" }]
+
+[[calendar]]
+name = "nights"
+zone = "Europe/Berlin"
+hours = [
+    { days = ["mon", "tue", "wed", "thu", "fri"], opens = "20:00", closes = "06:00" },
+    { days = ["sat", "sun"] },
+]
+"""
+
+
 @dataclass(frozen=True)
 class Look:
     """One page: where it is, who looks, and what they do before it is as it should be seen."""
@@ -75,6 +115,8 @@ LOOKS: Mapping[str, Look] = {
     "transfer-running": Look("/transfers/{running}", "ada"),
     "transfer-paused": Look("/transfers/{paused}", "ada"),
     "transfer-complete": Look("/transfers/{complete}", "ada"),
+    "transfer-streams": Look("/transfers/{running}?tab=streams", "ada"),
+    "transfer-stages": Look("/transfers/{running}?tab=stages", "ada"),
     "transfer-failures": Look("/transfers/{partial}?tab=files", "ada"),
     "transfer-events": Look("/transfers/{complete}?tab=events", "ada"),
     "transfer-decision": Look("/transfers/{complete}?tab=decision", "ada"),
@@ -86,6 +128,9 @@ LOOKS: Mapping[str, Look] = {
     "policies": Look("/policies", "bob"),
     "policy-diff": Look("/policies?version=3", "cleo"),
     "policy-editor": Look("/policies?edit=true", "bob"),
+    "quality": Look("/qos", "otto"),
+    "quality-version": Look("/qos?version=3", "cleo"),
+    "quality-editor": Look("/qos?edit=true", "bob"),
     "endpoints": Look("/endpoints", "otto"),
     "halts": Look("/halts", "otto"),
     "audit": Look("/audit", "otto"),
@@ -130,6 +175,7 @@ def furnish(house: House, slow: str = "no faster than 0.4 Mb/s") -> dict[str, st
     ada.until(made["paused"], "paused")
     assert bob.call("GET", "/plans/" + made["asked"])["requester_name"] == "ada"
     assert cleo.call("GET", "/me")["name"] == "cleo"
+    share_a_link(house)
     made["running"] = ada.run(f"copy krios1:/run42/movie.tiff to archive:/2026/films/, {slow}", until="running")
     return made
 
@@ -141,6 +187,15 @@ def change_policies(house: House) -> None:
     bob.call("POST", "/policies", {"text": text, "note": "krios1 is emptied by its operators only"})
     cleo.call("POST", "/policies/2/publish")
     bob.call("POST", "/policies", {"text": text + NO_COPIES, "note": "no copies during the migration"})
+
+
+def share_a_link(house: House) -> None:
+    """Put a link, classes and a calendar in force, and propose more."""
+    bob, cleo = house.people["bob"], house.people["cleo"]
+    bob.call("POST", "/qos/versions", {"text": QOS, "note": "the uplink of the microscopes"})
+    cleo.call("POST", "/qos/versions/2/publish")
+    more = QOS.replace("weight = 10\n", "weight = 20\n") + "closed = [2026-12-24, 2026-12-31]\n"
+    bob.call("POST", "/qos/versions", {"text": more, "note": "more for bulk, and no nights at the end of the year"})
 
 
 def visit(house: House, page: Page, look: Look, made: Mapping[str, str]) -> None:
@@ -155,7 +210,12 @@ def visit(house: House, page: Page, look: Look, made: Mapping[str, str]) -> None
         page.get_by_label("How it was read").or_(page.get_by_role("alert")).first.wait_for()
     if "plan" in look.path:
         page.get_by_role("region", name="Plan", exact=True).wait_for()
-    if "/policies" in look.path:
+    if "/policies" in look.path or "/qos?" in look.path:
         page.locator(".cm-line span:not([class^=cm-])").first.wait_for()
-    if "{running}" in look.path:
+    if look.path == "/qos":
+        page.get_by_role("group", name="Out of uplink: shares").wait_for()
+    if "tab=st" in look.path:
+        measured = "Sent by the source" if "streams" in look.path else "At the source"
+        page.get_by_role("group", name=measured).wait_for()
+    if look.path.endswith("{running}"):
         page.get_by_role("img", name="Rate over time").wait_for(timeout=60_000)

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import Page, expect
-from tests.browser.house import House, open_house
+from tests.browser.house import Caller, House, open_house
 from tests.servers.directory import PASSWORD as DIRECTORY_PASSWORD
 from tests.servers.directory import Domain
 from tests.servers.headrace import HEADRACE, Person
@@ -28,7 +28,7 @@ def house(provider: OpenIdProvider, domain: Domain, tmp_path_factory: pytest.Tem
         "directory_poll_s": "1",
     }
     with open_house(
-        folder, nodes=False, settings={**{name: str(file) for name, file in known.items()}, "directory_poll_s": "1"}
+        folder, settings={**{name: str(file) for name, file in known.items()}, "directory_poll_s": "1"}
     ) as opened:
         here = f"{opened.url}/api/v1/sign-in/corp"
         provider.client(
@@ -131,6 +131,26 @@ def test_somebody_from_a_provider_proves_consent_by_signing_in_there_once_more(h
     fill_in(opened.value, "pia")
     expect(dialog.get_by_text("hrt_")).to_be_visible()
     expect(opened.value.get_by_text("The page where you began knows.")).to_be_visible()
+
+
+def test_somebody_from_a_provider_confirms_a_plan_by_signing_in_there_once_more(house: House) -> None:
+    (house.archive / "proven").mkdir()
+    (house.archive / "proven" / "frame-000.mrc").write_bytes(b"an older one")
+    page = house.page(None, "/requests")
+    sign_in(page, "pia")
+    expect(page.get_by_role("heading", level=1, name="Requests")).to_be_visible()
+    [secret] = [one["value"] for one in page.context.cookies() if one.get("name") == "headrace"]
+    pia = Caller(house.url, str(secret))
+    plan = pia.plan("copy krios1:/run42/frames to archive:/proven, overwrite")
+    page.goto(f"{house.url}/plans/{plan}")
+    page.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Confirm this plan").click()
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="Sign in once more with Corporate account").click()
+    fill_in(opened.value, "pia")
+    expect(page.get_by_text("Confirmed.")).to_be_visible()
+    page.get_by_role("button", name="Start the transfer").click()
+    expect(page.get_by_role("main").get_by_text("Complete", exact=True).first).to_be_visible()
 
 
 def test_who_has_no_role_here_is_told_so(house: House) -> None:

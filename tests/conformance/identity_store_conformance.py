@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
-from tests.conformance.people_store_conformance import ADA, GRACE, LATER, NOW, SESSION, TOKEN
+from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION, TOKEN
 
 from headrace.auth import (
     Arrival,
+    Grounds,
     GroupBinding,
     GroupProposal,
     IdentityStore,
@@ -211,6 +212,27 @@ async def an_identity_that_is_taken_away_gives_nothing_and_ends_the_sessions(sto
     assert await stores.identities.unlink(CORP, "alice") is None
 
 
+async def who_arrived_begins_nothing_with_an_identity_that_is_theirs_no_longer(stores: Stores) -> None:
+    alice, grounds = await stores.arrived(), Grounds(identity=(CORP, "alice"))
+    session = replace(SESSION, person=alice.id, expires=NOW + timedelta(days=1))
+    assert await stores.people.add_session(session, grounds)
+    await stores.people.delete_session(session.hash)
+    await stores.people.add_person(replace(ADA, state="active"))
+    assert await stores.identities.link(ADA.id, CORP, "alice", NOW) is not None
+    assert not await stores.people.add_session(session, grounds)
+    assert await stores.identities.unlink(CORP, "alice") is not None
+    assert not await stores.people.add_session(session, grounds)
+
+
+async def who_is_gone_elsewhere_stays_suspended_when_they_take_a_link(stores: Stores) -> None:
+    await stores.people.add_person(ADA, INVITATION)
+    await stores.identities.link(ADA.id, CORP, "alice", NOW)
+    await stores.identities.renew(CORP, "alice", None, LATER)
+    redeemed = await stores.people.redeem(INVITATION.hash, ADA.name, "first", NOW)
+    assert redeemed is not None
+    assert redeemed.state == "suspended"
+
+
 async def a_providers_word_about_a_subject_ends_what_that_subject_began_there(stores: Stores) -> None:
     await stores.arrived()
     began = replace(SESSION, person="pn_alice", issuer=CORP, sid=None)
@@ -403,6 +425,8 @@ CHECKS: tuple[Check, ...] = (
     a_linked_identity_gives_its_groups_to_its_new_person_alone,
     an_identity_can_be_linked_before_its_first_sign_in,
     an_identity_that_is_taken_away_gives_nothing_and_ends_the_sessions,
+    who_arrived_begins_nothing_with_an_identity_that_is_theirs_no_longer,
+    who_is_gone_elsewhere_stays_suspended_when_they_take_a_link,
     a_providers_word_about_a_subject_ends_what_that_subject_began_there,
     a_grant_that_counts_no_more_suspends_its_person_once,
     what_a_sign_in_of_before_says_changes_nothing,

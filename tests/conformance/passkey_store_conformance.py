@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
-from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW
+from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION
 
-from headrace.auth import PasskeyRecord, PasskeyStore, PeopleStore
+from headrace.auth import Grounds, PasskeyRecord, PasskeyStore, PeopleStore
 
 KEY = PasskeyRecord(
     id="a-key", person=ADA.id, name="laptop", public_key=b"\x00cose", sign_count=3, created=NOW, seal="5" * 64
@@ -88,6 +88,17 @@ async def a_passkey_is_removed_as_its_persons(stores: Stores) -> None:
     assert await store.passkey(KEY.id) is None
 
 
+async def what_a_passkey_began_ends_with_it_and_nothing_begins_without_it(stores: Stores) -> None:
+    store, grounds = await stores.with_key(), Grounds(passkey=KEY.id)
+    begun, other = replace(SESSION, method="passkey", passkey=KEY.id), replace(SESSION, hash="7" * 64)
+    assert await stores.people.add_session(begun, grounds)
+    assert await stores.people.add_session(other)
+    await stores.people.add_factors(other.hash, "passkey", frozenset({"mfa", "passkey", "pop"}), KEY.id)
+    assert await store.remove_passkey(ADA.id, KEY.id)
+    assert list(await stores.people.sessions_of(ADA.id)) == [other]
+    assert not await stores.people.add_session(begun, grounds)
+
+
 async def who_is_disabled_or_begins_anew_has_none(stores: Stores) -> None:
     store = await stores.with_key()
     await stores.people.renew_invitation(INVITATION)
@@ -107,5 +118,6 @@ CHECKS: tuple[Check, ...] = (
     a_counter_never_stays_or_falls,
     a_device_that_does_not_count_is_used_again,
     a_passkey_is_removed_as_its_persons,
+    what_a_passkey_began_ends_with_it_and_nothing_begins_without_it,
     who_is_disabled_or_begins_anew_has_none,
 )

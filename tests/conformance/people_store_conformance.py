@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headrace.auth import (
+    Grounds,
     InvitationRecord,
     NameTaken,
     PeopleStore,
@@ -194,14 +195,16 @@ async def a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_
 async def another_password_ends_all_sessions_but_one_and_the_invitations(store: PeopleStore) -> None:
     await store.add_person(ADA, INVITATION)
     await store.add_person(replace(GRACE, state="active"))
-    await store.replace_password(ADA.id, "hash", keep="")
+    assert not await store.replace_password(ADA.id, "first", "hash", keep="")
     assert await store.person(ADA.id) == ADA
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
     await store.renew_invitation(INVITATION)
     other = replace(SESSION, hash="5" * 64)
     for session in (SESSION, other, OF_GRACE[0]):
         await store.add_session(session)
-    await store.replace_password(ADA.id, "second", keep=other.id)
+    for former, keep in (("another", other.id), ("first", "se_0123456789abcdef")):
+        assert not await store.replace_password(ADA.id, former, "second", keep=keep)
+    assert await store.replace_password(ADA.id, "first", "second", keep=other.id)
     person = await store.person(ADA.id)
     assert person is not None
     assert person.password_hash == "second"  # noqa: S105 - no password
@@ -261,12 +264,12 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     assert await store.session(SESSION.hash) == SESSION
     await store.touch_session(SESSION.hash, LATER)
     assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER)
-    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey", "pop"}))
+    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey", "pop"}), "pk_1")
     more = SESSION.factors | {"passkey", "pop"}
-    assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER, factors=more)
+    assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER, factors=more, passkey="pk_1")
     await store.delete_session(SESSION.hash)
     await store.delete_session(SESSION.hash)
-    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey"}))
+    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey"}), None)
     await store.touch_session(SESSION.hash, LATER)
     assert await store.session(SESSION.hash) is None
 
@@ -287,10 +290,31 @@ async def nothing_is_begun_for_somebody_who_is_not_active_any_more(store: People
 async def a_password_that_was_replaced_meanwhile_begins_no_session(store: PeopleStore) -> None:
     await _fill(store)
     await store.redeem(INVITATION.hash, ADA.name, "first", NOW)
-    await store.replace_password(ADA.id, "second", keep="")
-    assert not await store.add_session(SESSION, "first")
+    assert await store.replace_password(ADA.id, "first", "second", keep="")
+    assert not await store.add_session(SESSION, Grounds(password_hash="first"))  # noqa: S106 - no password
     assert await store.session(SESSION.hash) is None
-    assert await store.add_session(SESSION, "second")
+    assert await store.add_session(SESSION, Grounds(password_hash="second"))  # noqa: S106 - no password
+
+
+async def who_takes_an_account_back_by_a_link_ends_all_that_was_begun_with_it(store: PeopleStore) -> None:
+    await _join(store)
+    await store.add_session(SESSION)
+    await store.add_token(TOKEN)
+    await store.renew_invitation(INVITATION)
+    theirs = replace(INVITATION, hash="6" * 64, person=GRACE.id, made_by=ADA.id)
+    await store.renew_invitation(theirs)
+    assert await store.redeem(INVITATION.hash, ADA.name, "second", NOW) is not None
+    assert (await store.session(SESSION.hash), await store.token(TOKEN.id)) == (None, None)
+    assert await store.invitation(theirs.hash) is None
+
+
+async def links_that_somebody_made_for_others_end_when_they_are_disabled(store: PeopleStore) -> None:
+    await _join(store)
+    theirs = replace(INVITATION, hash="6" * 64, person=GRACE.id, made_by=ADA.id)
+    await store.renew_invitation(theirs)
+    assert await store.invitation(theirs.hash) == theirs
+    await store.disable(ADA.id)
+    assert await store.invitation(theirs.hash) is None
 
 
 async def sessions_are_listed_newest_first(store: PeopleStore) -> None:
@@ -351,6 +375,8 @@ CHECKS: tuple[Check, ...] = (
     a_session_is_kept_touched_and_deleted,
     nothing_is_begun_for_somebody_who_is_not_active_any_more,
     a_password_that_was_replaced_meanwhile_begins_no_session,
+    who_takes_an_account_back_by_a_link_ends_all_that_was_begun_with_it,
+    links_that_somebody_made_for_others_end_when_they_are_disabled,
     sessions_are_listed_newest_first,
     a_providers_session_ends_with_all_that_began_in_it_and_nothing_else,
     a_token_is_kept_listed_touched_and_deleted,

@@ -192,6 +192,7 @@ async def succeeding(site: Site) -> dict[str, str]:
     assert said(pol, "who_may", await pol.port.who_may(m.WhoMayRequest(destination="archive:/")))
     proposed = said(pol, "propose_policy", await pol.port.propose_policy(text))
     assert said(ada, "publish_policy", await ada.port.publish_policy(proposed.version)).state == "active"
+    rows |= await changing_classes(pol, ada)
     assert said(aud, "audit", await aud.port.audit())
     assert said(aud, "verify_audit", await aud.port.verify_audit()).intact
 
@@ -200,13 +201,22 @@ async def succeeding(site: Site) -> dict[str, str]:
     new = next(one.id for one in found if one.name == "new")
     rows |= await changing_rights(ada, await site.person("zoe", "admin"), new)
     assert said(ada, "disable_person", await ada.port.disable_person(new)).state == "disabled"
-    rows |= await living(ada, pip, new)
     made = said(pip, "create_token", await pip.port.create_token(m.TokenRequest(name="t", scopes=["transfer:read"])))
     assert [one.id for one in said(pip, "tokens", await pip.port.tokens())] == [made.id]
     await pip.port.revoke_token(made.id)
     said(pip, "revoke_token", None)
     assert (await pip.port.tokens()).items == []
-    return rows
+    return rows | await living(ada, pip, new)
+
+
+async def changing_classes(pol: Person, ada: Person) -> dict[str, str]:
+    """Change what classes get, by two people."""
+    standing = (await pol.port.qos_versions())[0].text
+    changed = m.QosText(text=standing.replace("weight = 10\n", "weight = 20\n"))
+    assert (await pol.port.check_qos(changed)).valid
+    proposed = await pol.port.propose_qos(changed)
+    assert (await ada.port.publish_qos(proposed.version)).state == "active"
+    return dict.fromkeys(("check_qos", "propose_qos", "publish_qos"), "ok")
 
 
 async def ending_a_node(opa: Person, ada: Person) -> dict[str, str]:

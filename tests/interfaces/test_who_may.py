@@ -42,6 +42,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "revise_plan": {"plan_id": "pl_nothing", "request": "skip *.tmp"},
     "explain_plan": {"plan_id": "pl_nothing"},
     "why_denied": {"plan_id": "pl_nothing"},
+    "list_losses": {"plan_id": "pl_nothing"},
     "submit_plan": {"digest": DIGEST},
     "list_transfers": {},
     "transfer_status": {"transfer_id": "tr_nothing"},
@@ -204,8 +205,9 @@ async def mcp_code(house: House, what: str, name: str, secret: str | None) -> st
     answer = await house.http.post("/mcp", headers=headers, json=call)
     if answer.status_code == httpx2.codes.UNAUTHORIZED:
         return "not_signed_in"
-    said = answer.text if not answer.text.startswith("event:") else answer.text.partition("data: ")[2]
-    told = json.loads(said)
+    # A stream may begin with a comment, which keeps a slow connection open.
+    streamed = re.search(r"^data: (.+)$", answer.text, re.MULTILINE)
+    told = json.loads(streamed[1] if streamed else answer.text)
     if "result" in told and not told["result"].get("isError"):
         return "ok"
     text = told["error"]["message"] if "error" in told else told["result"]["content"][0]["text"]
@@ -237,6 +239,18 @@ async def test_the_service_answers_nowhere_but_at_what_it_describes_and_what_is_
     there = {re.sub(r":\w+}", "}", str(route.path)) for route in iter_route_contexts(house.app.routes)}
     assert there - described == set(UNDESCRIBED)
     assert described <= there
+
+
+@pytest.mark.anyio
+async def test_the_openapi_document_says_which_routes_want_credentials_and_which(house: House) -> None:
+    document, table = house.app.openapi(), rights.read()
+    assert set(document["components"]["securitySchemes"]) == {"bearer", "cookie"}
+    either: list[dict[str, list[str]]] = [{"bearer": []}, {"cookie": []}]
+    assert {
+        f"{method.upper()} {path.removeprefix(PREFIX)}": operation.get("security")
+        for path, operations in document["paths"].items()
+        for method, operation in operations.items()
+    } == dict.fromkeys(table.open) | dict.fromkeys([*table.any_secret, *table.routes], either)
 
 
 @pytest.mark.anyio

@@ -15,6 +15,7 @@ from tests.slow.kill_service.verdict import (
     ran_twice,
     service_kills,
     stranded,
+    taken_over,
     wrong,
 )
 
@@ -71,6 +72,13 @@ def test_nodes_that_come_back_late_fail_it_on_a_quiet_host_only() -> None:
 def test_it_says_how_many_restarts_could_show_that_the_nodes_come_back_in_time() -> None:
     assert nodes_back([Back(0.2, 0.1), Back(0.4, 1.9), Back(30.0, 2.0)])["judged"] == "2 of 3 restarts"
     assert nodes_back([Back(0.2, 2.0)])["judged"] == "not shown: none of 1 restarts"
+
+
+def test_it_says_what_kills_of_the_process_that_led_cost() -> None:
+    said = taken_over([4.0, 1.0, 2.0], {1: 7, 3: 1, 0: 90})
+    assert said["nodes_at_the_next_leader_s"] == {"median": 2.0, "longest": 4.0}
+    assert said["calls_made_again"] == {"1 times": 7, "3 times": 1}
+    assert taken_over([], {})["kills_of_the_leader_alone"] == 0
 
 
 def test_a_whole_story_is_found_right() -> None:

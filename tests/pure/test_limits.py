@@ -65,7 +65,7 @@ NAME: Final = 120
 CONSOLE: Final = {
     "plan/WordsBar.tsx": [limits.MAX_CHARACTERS],
     "plan/ApproverActions.tsx": [m.MAX_REASON],
-    "policies/Propose.tsx": [m.MAX_REASON],
+    "versions/Draft.tsx": [m.MAX_REASON],
     "transfers/Reasoned.tsx": [m.MAX_REASON],
     "halts/HaltSomething.tsx": [NAME, m.MAX_REASON],
     "people/Invite.tsx": [passwords.MAX_NAME],

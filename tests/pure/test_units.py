@@ -60,3 +60,9 @@ def _unit(text: str, here: Path) -> Path:
 
 def _analyze(*asked: str | Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run([PROGRAM, "--no-pager", *asked], check=False, capture_output=True, text=True, timeout=60)
+
+
+def test_no_unit_starts_without_its_settings() -> None:
+    texts = [unit.read_text(encoding="utf-8") for unit in UNITS]
+    assert any("\nEnvironmentFile=/etc/headrace/headrace.env\n" in text for text in texts)
+    assert not any("EnvironmentFile=-" in text for text in texts)

@@ -209,7 +209,11 @@ def _put_migrated_store(data: Path) -> None:
 
 @asynccontextmanager
 async def started_site(
-    folder: Path, settings: Settings | None = None, *, proof: m.ProofStrength = "session"
+    folder: Path,
+    settings: Settings | None = None,
+    *,
+    proof: m.ProofStrength = "session",
+    hub_listen: str = "127.0.0.1:0",
 ) -> AsyncIterator[Site]:
     """Start a service in `folder` with its first admin `ada`, and no nodes yet.
 
@@ -218,9 +222,7 @@ async def started_site(
     clock = ShiftedClock()
     settings = settings or Settings()
     database = settings.database or new_database()
-    settings = replace(
-        settings, data=folder / "service", database=database, hub_listen="127.0.0.1:0", consent_proof=proof
-    )
+    settings = replace(settings, data=folder / "service", database=database, hub_listen=hub_listen, consent_proof=proof)
     if not database:
         _put_migrated_store(settings.data)
     service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock, waits=clock.waits)

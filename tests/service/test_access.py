@@ -20,7 +20,7 @@ AT_PROVIDERS = {
     "ask_device_sign_in",
 }  # fmt: skip
 BY_PASSKEY = {"ask_passkey", "sign_in_by_passkey"}
-PUBLIC = {"health", "sign_in", "accept_invitation"} | AT_PROVIDERS | BY_PASSKEY
+PUBLIC = {"health", "sign_in", "accept_invitation", "look_at_invitation"} | AT_PROVIDERS | BY_PASSKEY
 """What may be called without being signed in."""
 OWN = {"sign_out"}
 """What a session may do to itself."""

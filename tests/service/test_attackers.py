@@ -14,10 +14,13 @@ from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
+from tests.service.test_key_rotation import attached
 
+from headrace.api.app.key_rotation import next_key
 from headrace.api.people.accounts import me
+from headrace.api.policy.versions import Policies
 from headrace.api.signing.consents import approval_of
-from headrace.api.store.tables_site import InvitationRow, PasskeyRow, PersonRow, SessionRow
+from headrace.api.store.tables_site import InvitationRow, PasskeyRow, PersonRow, PolicyRow, SessionRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, TransferRow
 from headrace.auth import TOKEN_SCOPES, AuthError
 from headrace.auth.passwords import hash_password
@@ -25,7 +28,7 @@ from headrace.auth.secret_forms import make_invitation
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.login import remember
-from headrace.guardrails import SigningKey, seal, utc_text, verify
+from headrace.guardrails import SigningKey, digest, seal, utc_text, verify
 
 GUESS = "correct horse battery stable"
 SECRET = re.compile(r"hr[st]_\w+")
@@ -217,6 +220,166 @@ async def test_a_role_that_was_put_into_the_database_agrees_with_its_persons_own
     [approved] = await strict.audited("approved")
     assert approved.person == eve.principal.id
     assert await strict.audited("rights_changed") == []
+
+
+OPEN = """
+@id("anybody")
+@reason("anybody may do anything")
+permit (principal, action, resource);
+"""
+
+
+async def unproven(site: Site) -> list[str]:
+    """Start the service again, and return what it says of its policy."""
+    await site.restart()
+    await attached(site)
+    causes = (await site.ada.port.health()).causes
+    return [one.sentence.split(" ")[5] for one in causes if one.code is m.HealthCode.POLICY_UNPROVEN]
+
+
+@pytest.mark.anyio
+async def test_whoever_writes_to_the_database_chooses_no_policy_by_which_the_next_start_signs(strict: Site) -> None:
+    for text in (OPEN, APPROVED_OVERWRITES):
+        await publish(strict, text)
+    assert await unproven(strict) == []
+    database = strict.service.whole.core.database
+
+    async def stored() -> dict[int, PolicyRow]:
+        async with database.read() as tx:
+            return {row.number: row for row in (await tx.scalars(select(PolicyRow))).all()}
+
+    rows = await stored()
+    said = json.dumps({"action": "publish_policy", "subject": f"3 {digest(OPEN.encode())}", "request": {}})
+    forged = seal("consent", {"agreed": said}, SigningKey.from_seed(bytes(32))).text
+    other = (await strict.audited("consented"))[-1].detail["statement"]
+    adopted = seal("policy", {"version": "3", "digest": digest(OPEN.encode())}, KEY).text
+    for told in ("", "{}", forged, adopted, rows[2].statement, rows[3].statement, other):
+        async with database.write() as tx:
+            await tx.execute(update(PolicyRow).where(PolicyRow.number == 3).values(text=OPEN, statement=told))
+        assert await unproven(strict) == ["3"]
+        denied = await overwriting(strict)
+        assert (denied.state, "no policy is active" in denied.model_dump_json()) == (m.PlanState.DENIED, True)
+        database = strict.service.whole.core.database
+    # One that was published once, with all that was said then.
+    async with database.write() as tx:
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == 3).values(state="retired"))
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(state="active"))
+    assert await unproven(strict) == ["2"]
+    await publish(strict, APPROVED_OVERWRITES)
+    assert await unproven(strict) == []
+    assert (await overwriting(strict)).state is m.PlanState.READY
+
+
+@pytest.mark.anyio
+async def test_the_policy_that_is_verified_at_a_start_is_the_one_that_decides(
+    strict: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await publish(strict, APPROVED_OVERWRITES)
+    load = Policies.load
+
+    async def altered_while_it_loads(policies: Policies) -> None:
+        async def say(text: str) -> None:
+            async with policies._core.database.write() as tx:  # noqa: SLF001 - the same store
+                await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(text=text))
+
+        await say(OPEN)
+        await load(policies)
+        await say(APPROVED_OVERWRITES)
+
+    monkeypatch.setattr(Policies, "load", altered_while_it_loads)
+    assert await unproven(strict) == []
+    assert (await overwriting(strict)).needs
+
+
+@pytest.mark.anyio
+async def test_a_policy_with_a_higher_number_that_was_published_before_does_not_decide_again(strict: Site) -> None:
+    pia, proof = await strict.person("pia", "policy_admin"), m.Proven(password=PASSWORD)
+    await strict.ada.port.propose_policy(m.PolicyText(text=APPROVED_OVERWRITES))
+    await strict.ada.port.propose_policy(m.PolicyText(text=OPEN))
+    with refused("unknown_policy"):
+        await pia.port.publish_policy("03", proof)
+    await pia.port.publish_policy("3", proof)
+    await pia.port.publish_policy("2", proof)
+    async with strict.service.whole.core.database.write() as tx:
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(state="retired"))
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == 3).values(state="active"))
+    assert await unproven(strict) == ["3"]
+
+
+@pytest.mark.anyio
+async def test_a_full_disk_publishes_no_policy(strict: Site) -> None:
+    pia, proof = await strict.person("pia", "policy_admin"), m.Proven(password=PASSWORD)
+    proposed = await strict.ada.port.propose_policy(m.PolicyText(text=OPEN))
+    (strict.settings.data / "policy.new").mkdir()
+    with refused("audit_unwritable"):
+        await pia.port.publish_policy(proposed.version, proof)
+    (strict.settings.data / "policy.new").rmdir()
+    await pia.port.publish_policy(proposed.version, proof)
+
+
+@pytest.mark.anyio
+async def test_a_policy_of_a_version_without_statements_is_adopted_once_and_decides_after_a_rotation(
+    strict: Site,
+) -> None:
+    await publish(strict, OPEN)
+    assert "agreed" in await statement_of_policy(strict)
+    (strict.settings.data / "policy.published").unlink()
+    async with strict.service.whole.core.database.write() as tx:
+        await tx.execute(update(PolicyRow).values(statement=""))
+    assert await unproven(strict) == []
+    assert "agreed" not in await statement_of_policy(strict)
+    former = strict.use_cases.submissions.parts.signer.public
+    await strict.service.close()
+    next_key(strict.settings, "", DAY)
+    assert await unproven(strict) == []
+    assert strict.use_cases.submissions.parts.signer.public != former
+    # After a theft nothing of the former key counts.
+    await strict.service.close()
+    next_key(strict.settings, "", DAY, new=True)
+    assert await unproven(strict) == ["2"]
+    await publish(strict, OPEN)
+    assert await unproven(strict) == []
+
+
+async def statement_of_policy(site: Site) -> str:
+    async with site.service.whole.core.database.read() as tx:
+        return (await tx.scalars(select(PolicyRow.statement).where(PolicyRow.state == "active"))).one()
+
+
+@pytest.mark.anyio
+async def test_every_consent_is_in_the_audit_chain_as_a_signed_statement_of_the_very_request(strict: Site) -> None:
+    bea, ada, proof = await strict.person("bea", "viewer"), strict.ada.port, m.Proven(password=PASSWORD)
+    told, signer = len(await strict.audited("consented")), strict.use_cases.submissions.parts.signer
+    await ada.create_token(m.TokenRequest(name="night", scopes=["transfer:read"], password=PASSWORD))
+    groups = [f"stewards of set {number:03} " + "x" * 90 for number in range(100)]
+    await ada.update_person(bea.principal.id, m.PersonUpdate(roles=["approver"], groups=groups, password=PASSWORD))
+    await strict.bind(m.GroupBinding(issuer="https://login.example.org", group="staff", roles=["requester"]))
+    await ada.create_join_token(m.JoinTokenRequest(name="third", password=PASSWORD))
+    await ada.rotate_node((await ada.nodes())[0].name, m.RotationRequest(password=PASSWORD))
+    await ada.update_endpoint("lab", m.EndpointUpdate(labels={"site": "x"}, password=PASSWORD))
+    await ada.begin_passkey(proof)
+    found = (await strict.audited("consented"))[told:]
+    wanted = ["create_token", "update_person", "invite", "publish_group_bindings", "create_join_token"]
+    wanted += ["rotate_node", "update_endpoint", "begin_passkey"]
+    assert [event.detail["action"] for event in found] == wanted
+    for event in found:
+        fields = verify(event.detail["statement"], "consent", [signer.public]).fields()
+        agreed = json.loads(str(fields["agreed"]))
+        assert (fields["person"], fields["proof"]) == (event.person, {"kind": "password"})
+        assert agreed["action"] == event.detail["action"]
+        assert PASSWORD not in event.detail["statement"]
+    rights = json.loads(str(verify(found[1].detail["statement"], "consent", [signer.public]).fields()["agreed"]))
+    assert rights["request"] == {"roles": ["approver"], "groups": groups}
+    assert rights["subject"] == bea.principal.id
+    proposed = await ada.propose_policy(m.PolicyText(text=OPEN))
+    pia = await strict.person("pia", "policy_admin")
+    await pia.port.publish_policy(proposed.version, proof)
+    [_, published] = await strict.audited("policy_published")
+    async with strict.service.whole.core.database.read() as tx:
+        text = (await tx.scalars(select(PolicyRow.statement).where(PolicyRow.number == 2))).one()
+    document = verify(text, "consent", [signer.public])
+    assert (published.detail["statement"], document.fields()["person"]) == (document.digest, pia.principal.id)
+    assert (await strict.use_cases.audit.verify(full=True)).intact
 
 
 @pytest.mark.anyio

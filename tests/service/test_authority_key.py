@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pkcs11
@@ -15,8 +15,8 @@ from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
-from headrace.api.authority_key import authority_key, key_chain
-from headrace.api.errors import CannotStart
+from headrace.api.authority_key import AuthorityKey, authority_key, key_chain
+from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.key_chain import KeyChain
 from headrace.api.pkcs11_key import _Place, _TokenKey
 from headrace.api.settings import SettingError, Settings
@@ -229,3 +229,28 @@ def test_a_data_folder_is_not_served_with_another_key(data: Path, tmp_path: Path
     assert opened(data, str(tmp_path / "moved")).public == own.public
     with pytest.raises(FileNotFoundError):
         opened(data, "")
+
+
+def test_a_use_that_fails_late_does_not_hide_that_the_key_works_again(data: Path) -> None:
+    now = datetime.now(UTC)
+
+    class Late:
+        """Fails to sign `late`, but only after something else was signed."""
+
+        public = SigningKey.load_or_create(data / "key").public
+        inner = SigningKey.load_or_create(data / "key")
+
+        def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
+            if type == "late":
+                assert authority.sign("plan", b"{}")
+            if type != "plan":
+                raise KeyUnusable("nobody answered")  # noqa: EM101, TRY003 - a test's own
+            return self.inner.sign(type, body)
+
+    authority = AuthorityKey(Late(), lambda: now, None)
+    with pytest.raises(KeyUnusable):
+        authority.sign("late", b"{}")
+    assert authority.trouble is None
+    with pytest.raises(KeyUnusable):
+        authority.sign("now", b"{}")
+    assert authority.trouble is not None

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import socket
+import sqlite3
 import ssl
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -27,6 +28,7 @@ from typer.testing import CliRunner
 
 from headrace.api.app.compose import _directories
 from headrace.api.clock import utc_now
+from headrace.api.errors import ServiceError
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.people.auth_command import auth
 from headrace.api.settings import SettingError, Settings
@@ -47,6 +49,7 @@ from headrace.auth import (
 from headrace.auth.directory import LookedUp, Refusal, TypedName
 from headrace.auth.directory_check import check_directory
 from headrace.auth.directory_ldap import Entry, LdapDirectory
+from headrace.auth.directory_sign_in import NAME_LIMIT
 from headrace.auth.directory_watch import DirectoryWatch
 from headrace.auth.leavers import FEW, Brake, Looked
 from headrace.auth.store import every_identity, everybody
@@ -121,7 +124,10 @@ async def test_nested_groups_and_the_primary_group_give_what_is_bound_to_them(ho
 
 async def test_who_is_in_no_bound_group_is_refused_and_not_kept(house: House) -> None:
     error = await house.refusal("dave@corp.test")
-    assert (error.code, error.reason) == ("no_role", f"{CORP}: no group of dave@corp.test gives a role")
+    assert error.code == "no_role"
+    assert error.reason.startswith(
+        f"{CORP}: no group of 'dave@corp.test' gives a role here; groups that came: 'S-1-5-21-"
+    )
     assert (await house.store.people(), await house.store.identities()) == ((), ())
 
 
@@ -161,6 +167,39 @@ async def test_who_may_not_sign_in_hears_one_sentence_and_the_log_hears_why(
 async def test_only_who_knows_the_old_password_hears_that_it_has_expired(house: House) -> None:
     assert "has expired" in str(await house.refusal("expired@corp.test"))
     assert "has expired" not in str(await house.refusal("expired@corp.test", "wrong"))
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("dave@corp.test", "no_role"),
+        ("expired@corp.test", "password_expired"),
+        ("mustchange@corp.test", "password_expired"),
+    ],
+)
+async def test_whose_password_is_right_uses_up_nothing_however_often_they_hear_what_is_missing(
+    house: House, domain: Domain, name: str, code: str
+) -> None:
+    heard = [(await house.refusal(name)).code for _ in range(NAME_LIMIT.attempts + 1)]
+    assert set(heard) == {code}
+    try:
+        guesses = [(await house.refusal(name, "guess")).code for _ in range(4)]
+        assert guesses == ["sign_in_refused"] * 3 + ["too_many_attempts"]
+    finally:
+        domain.set(name.partition("@")[0], lockoutTime="0")
+
+
+async def test_whose_directory_password_expires_meanwhile_uses_up_no_proof(house: House, domain: Domain) -> None:
+    bob = (await house.sign_in("bob@corp.test")).principal
+    domain.set("bob", pwdLastSet="0")
+    try:
+        for _ in range(4):
+            with pytest.raises(AuthError) as turned_away:
+                await house.door.prove(bob, PASSWORD)
+            assert turned_away.value.code == "password_expired"
+    finally:
+        domain.set("bob", pwdLastSet="-1")
+    await house.door.prove(bob, PASSWORD)
 
 
 async def test_a_locked_account_is_refused(house: House, domain: Domain) -> None:
@@ -260,6 +299,9 @@ async def test_a_server_without_the_sites_certificate_gets_no_password(domain: D
     other.write_bytes(Authority.make().pem)
     error = await House(domain, ca=str(other)).refusal("alice@corp.test")
     assert (error.code, "CERTIFICATE_VERIFY_FAILED" in error.reason) == ("directory_away", True), error.reason
+    assert error.reason.startswith(f"{domain.url}: socket ssl wrapping error: ["), (
+        "and no text in brackets of a program"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["ldaps", "ldap"])
@@ -347,10 +389,11 @@ async def test_a_silent_directory_holds_nobody_up_for_long_and_counts_no_try(dom
     with open_proxy() as proxy:
         proxy.silent = True
         house = House(domain, proxy.url.replace("http", "ldaps"), timeout_s=1, connections=2, waiting=2)
-        errors = await asyncio.gather(*(house.refusal("alice@corp.test") for _ in range(6)))
-        assert {error.code for error in errors} == {"directory_away"}
-        crowded = [error for error in errors if "are under way or wait already" in error.reason]
-        assert len(crowded) == 2
+        asked = (house.directory.find("alice@corp.test") for _ in range(6))
+        errors = await asyncio.gather(*asked, return_exceptions=True)
+        assert {type(error) for error in errors} == {DirectoryAway}
+        assert len([error for error in errors if "are under way or wait already" in str(error)]) == 2
+        assert (await house.refusal("alice@corp.test")).code == "directory_away"
         assert not len(house.door._directories._throttle)  # noqa: SLF001 - nothing is counted
         proxy.silent = False
     await house.door.close()
@@ -498,6 +541,34 @@ async def test_sign_ins_at_the_directory_are_audited_with_person_method_and_addr
     assert (came.detail["method"], came.detail["issuer"], came.detail["address"]) == ("directory", CORP, HERE)
     assert (failed.detail["reason"], failed.detail["address"]) == (f"{CORP}: {Refusal.PASSWORD}", HERE)
     assert PASSWORD not in str([one.model_dump() for one in await strict.audited("")])
+
+
+async def test_throttled_sign_ins_are_audited_with_person_and_network_up_to_ten_an_hour(
+    strict: Site, domain: Domain
+) -> None:
+    domain.add("thea")
+    domain.join("thea", "xfer-users")
+    try:
+        people, thea = strict.use_cases.people, await signed_in(strict, "thea@corp.test")
+        guess = m.SignIn(name="thea@corp.test", password="guess")  # noqa: S106 - wrong
+        for number in range(3 + 12):
+            with pytest.raises(AuthError) as turned_away:
+                await people.sign_in(guess, "10.9.0.1")
+            assert isinstance(turned_away.value, TooManyAttempts) == (number >= 3)
+    finally:
+        domain.delete("thea")
+    assert f"{CORP}: thea@corp.test, from 10.9.0.1: too many attempts" in turned_away.value.reason
+    assert "thea" not in str(turned_away.value)
+    told = [one for one in await strict.audited("sign_in_failed") if "too many attempts" in one.detail["reason"]]
+    assert {(one.subject, one.detail["address"]) for one in told} == {(thea.principal.id, "10.9.0.1")}
+    assert len(told) == 10
+    local = m.SignIn(name="ada", password="guess")  # noqa: S106 - wrong
+    for _ in range(11):
+        with pytest.raises(AuthError):
+            await people.sign_in(local, "10.9.0.2")
+    last = (await strict.audited("sign_in_failed"))[-1]
+    assert last.subject == strict.ada.principal.id
+    assert f"person {last.subject}, from 10.9.0.2: too many attempts" in last.detail["reason"]
 
 
 async def test_who_leaves_the_directory_or_its_groups_loses_everything_and_comes_back_with_nothing(
@@ -761,6 +832,32 @@ async def test_a_look_for_leavers_that_could_not_ask_a_directory_fails_so_that_h
         await people.look_for_leavers(CORP)
 
 
+async def test_who_has_left_while_the_store_is_full_is_told_as_known_and_not_suspended(
+    strict: Site, domain: Domain
+) -> None:
+    people = strict.use_cases.people
+    alice = await signed_in(strict, "alice@corp.test")
+    path = strict.settings.data / "headrace.sqlite"
+    domain.enable("alice", enabled=False)
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute(
+                "CREATE TRIGGER full BEFORE UPDATE ON identities "
+                "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+            )
+            with pytest.raises(ServiceError) as told:
+                await people.look_for_leavers(CORP)
+            assert told.value.code == "store_full"
+            assert told.value.detail.startswith(f"who has left {CORP} may be known and could not be suspended")
+            other.execute("DROP TRIGGER full")
+        assert (await people.of_session(alice.secret)).id == alice.principal.id
+        await people.look_for_leavers(CORP)
+        with pytest.raises(AuthError):
+            await people.of_session(alice.secret)
+    finally:
+        domain.enable("alice", enabled=True)
+
+
 async def test_who_has_left_is_looked_for_twice_a_minute_and_however_long_that_takes(
     tmp_path: Path, domain: Domain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -788,7 +885,7 @@ async def test_who_has_left_is_looked_for_twice_a_minute_and_however_long_that_t
     assert Settings().directory_poll_s * 2 <= 60
 
 
-def checked(domain: Domain, name: str = "", *servers: str, **other: str) -> list[tuple[bool, str]]:
+def checked(domain: Domain, name: str = "", *servers: str, **other: str | int) -> list[tuple[bool, str]]:
     config = replace(config_of(*(servers or (domain.url,)), ca=str(domain.ca), attempts=3), **other)  # type: ignore[arg-type] # by name
     return [(one.good, one.said) for one in check_directory(config, utc_now, TypedName.read(name))]
 
@@ -812,6 +909,7 @@ async def test_a_configuration_that_works_is_shown_with_who_somebody_is_and_in_w
     [
         ("", {"secret": "not this"}, "the password in `secret_file` is wrong"),
         ("", {}, f"the domain locks accounts after {LOCK_AFTER} wrong passwords, and `attempts` is 3"),
+        ("", {}, "`attempts` can't be below 3, so only raising the domain's limit above that helps"),
         ("nobody@corp.test", {}, "`nobody`: no account of this name below DC=corp,DC=test"),
         ("alice@corp.test", {"base": "OU=Nowhere,DC=corp,DC=test"}, "`base` is no entry that the account can read"),
     ],
@@ -820,6 +918,15 @@ async def test_a_configuration_that_does_not_work_is_said_in_words(
     domain: Domain, name: str, other: dict[str, str], said: str
 ) -> None:
     assert [text for good, text in checked(domain, name, **other) if not good and said in text]
+
+
+async def test_a_limit_of_the_domain_that_leaves_room_says_below_what_attempts_helps(domain: Domain) -> None:
+    domain.set_rule(lockoutThreshold=4)
+    try:
+        bad = [text for good, text in checked(domain, attempts=9) if not good]
+    finally:
+        domain.set_rule(lockoutThreshold=LOCK_AFTER)
+    assert [text.endswith("set it below 4, or raise the domain's limit") for text in bad] == [True]
 
 
 @pytest.mark.parametrize(

@@ -475,6 +475,7 @@ async def test_every_kind_of_change_is_told_to_whom_it_concerns(quiet_site: Site
     await admin.update_endpoint("lab", m.EndpointUpdate(labels={"names": "restricted"}))
     await admin.update_endpoint("lab", m.EndpointUpdate(id="laboratory"))
     await admin.propose_policy(m.PolicyText(text=FROZEN))
+    await admin.propose_qos(m.QosText(text=(await admin.qos_versions())[0].text))
     held = await admin.halt(m.HaltRequest(scope="everything", reason="maintenance"))
     await admin.release_halt(held.id)
     await site.ada.ask("list my transfers")
@@ -489,6 +490,7 @@ async def test_every_kind_of_change_is_told_to_whom_it_concerns(quiet_site: Site
     ]  # fmt: skip
     assert [state for _, state in of(told, "node")] == ["enrolled", "attached", "enrolled", "attached", "draining"]
     assert [state for _, state in of(told, "policy")][-1] == "proposed"
+    assert [state for _, state in of(told, "qos")][-1] == "proposed"
     assert of(told, "halt") == [(held.id, "halted"), (held.id, "released")]
     assert {one.kind for one in told} | {"transfer"} == set(m.CHANGE_STATES)
     # A requester learns what a requester may list: nobody else's plan, and no halts.

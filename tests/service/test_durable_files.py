@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from tests.servers.site import started_site
 
+from headrace.api.durable import in_words, write_whole
+
 pytestmark = pytest.mark.anyio
 
 
@@ -57,3 +59,14 @@ async def test_a_file_that_everything_depends_on_survives_a_loss_of_power(
     name: str, tmp_path: Path, recorded: Recorder
 ) -> None:
     assert recorded.is_durable(tmp_path / "service" / name)
+
+
+def test_a_disk_that_is_full_is_told_with_the_file_and_that_nothing_has_changed() -> None:
+    full = os.open("/dev/full", os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        with pytest.raises(OSError, match="No space left on device: '/dev/full'") as told:
+            write_whole(full, b"a key")
+    finally:
+        os.close(full)
+    assert in_words(told.value).endswith("; nothing has changed: make room, and run it again")
+    assert "nothing has changed" not in in_words(FileNotFoundError(2, "No such file or directory", "x"))

@@ -197,3 +197,15 @@ async def test_a_name_that_two_people_have_halts_neither(quiet_site: Site) -> No
     auditor = await quiet_site.person("aud", "auditor")
     arrived = await auditor.port.audit(person="Alice (corp)", kind="person_arrived")
     assert [one.subject for one in arrived] == ["pn_1", "pn_2"]
+
+
+@pytest.mark.anyio
+async def test_an_id_halts_its_person_whoever_takes_it_for_a_name(quiet_site: Site) -> None:
+    core, operator = quiet_site.service.whole.core, await quiet_site.person("oli", "operator")
+    mal = await quiet_site.person("mal", "requester")
+    store = SqlIdentityStore(core.database, core.audit, core.reactions)
+    await bind(store, GroupBinding(issuer="https://corp", group="staff", roles=frozenset({Role.REQUESTER})))
+    friend = Arrival(issuer="https://corp", subject="1", name=mal.principal.id, groups=frozenset({"staff"}))
+    await store.arrive(friend, "pn_1", core.clock())
+    halted = await operator.port.halt(asked("person", mal.principal.id))
+    assert (halted.subject, halted.subject_name) == (mal.principal.id, "mal")

@@ -79,6 +79,8 @@ async def test_a_transfer_that_is_submitted_outside_its_hours_starts_when_they_o
     assert plan.starts == opens
     transfer = await site.ada.submit(plan)
     assert (transfer.state, transfer.starts) == (m.TransferState.QUEUED, opens)
+    found = await site.ada.port.diagnose(transfer.id)
+    assert (found.limit, found.said) == (m.Limit.HOURS, f"it is queued: its hours open at {opens:%Y-%m-%d %H:%M} UTC")
     move_to(site, opens, transfer)
     ended = await site.ada.end_of(transfer)
     assert ended.state is m.TransferState.COMPLETE, ended.summary

@@ -15,6 +15,7 @@ import typer
 from tests.servers.site import Site
 from tests.service.refusals import refused
 from tests.service.test_authority_key import key_file
+from tests.service.test_consent import publish
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until
 from typer.testing import CliRunner
 
@@ -193,6 +194,9 @@ async def test_after_a_theft_nothing_of_the_stolen_key_counts_and_every_node_joi
     await site.restart()
     assert (await site.ada.port.health()).key == chain.public != stolen
     assert chain.keys == (chain.public,)
+    # Whoever had the key may have signed a policy, too: two people publish it again.
+    assert "policy_unproven" in [cause.code for cause in (await site.ada.port.health()).causes]
+    await publish(site, (await site.ada.port.policies())[0].text)
     with refused("unknown_signer"):
         await site.ada.submit(ready)
     # No node takes the service's word for the new key.

@@ -1,14 +1,17 @@
 """What happens to people here: they forget and change passwords, come back, and see who is signed in as them."""
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
 from tests.servers.site import PASSWORD, Person, Site, digest_of
 from tests.service.refusals import refused
-from tests.service.test_consent import differing_files
+from tests.service.test_consent import differing_files, plan_to_approve
+from tests.service.test_nodes import join
 
 from headrace.auth import AuthCode, AuthError
 from headrace.client import models as m
+from headrace.engine import EngineError
 
 OTHER = "another horse battery staple"
 HERE = "127.0.0.1"
@@ -62,6 +65,14 @@ async def test_who_holds_a_session_guesses_no_password_with_it_and_shuts_nobody_
     with refused("too_many_attempts"):
         await bea.port.change_password(m.PasswordChange(password=PASSWORD, new_password=OTHER))
     assert await is_signed_in(await signed_in(quiet_site, "bea", PASSWORD))
+    # So it is with whatever else takes the password.
+    cyd = await quiet_site.person("cyd", "requester")
+    wish = m.TokenRequest(name="mine", scopes=["transfer:read"], password="not the password")  # noqa: S106
+    for _ in range(10):
+        with refused("proof_refused"):
+            await cyd.port.create_token(wish)
+    with refused("too_many_attempts"):
+        await cyd.port.create_token(wish.model_copy(update={"password": PASSWORD}))
 
 
 @pytest.mark.anyio
@@ -76,7 +87,8 @@ async def test_a_forgotten_password_is_replaced_by_a_new_link_and_not_before_it_
     back = await redeemed(quiet_site, again.link, OTHER)
     assert (back.principal.id, back.principal.name) == (bea.principal.id, "bea")
     assert not await is_signed_in(bea)
-    assert (await quiet_site.use_cases.people.of_token(token)).id == bea.principal.id
+    with pytest.raises(AuthError):
+        await quiet_site.use_cases.people.of_token(token)
     with pytest.raises(AuthError):
         await redeemed(quiet_site, again.link, PASSWORD)
     assert len(await quiet_site.audited("invited_again")) == 2
@@ -211,3 +223,99 @@ async def test_who_comes_back_has_agreed_to_nothing_that_has_not_begun(site: Sit
         await bob.submit(waits)
     with refused("plan_declined"):
         await bob.submit(no)
+
+
+def asks(person: Person, plan: m.Plan) -> list[Callable[[], Awaitable[object]]]:
+    """What changes something here, as a call that was let in while its person was still who they were."""
+    port = person.port
+    return [
+        lambda: person.approve(plan),
+        lambda: port.invite(m.InvitationRequest(name="eve", roles=["admin"])),
+        lambda: port.invite_again(plan.requester),
+        lambda: port.update_person(person.principal.id, m.PersonUpdate(roles=["admin", "approver", "requester"])),
+        lambda: port.create_token(m.TokenRequest(name="mine", scopes=["transfer:read"])),
+        lambda: port.create_join_token(m.JoinTokenRequest(name="dtn9")),
+        lambda: port.update_endpoint("lab", m.EndpointUpdate(labels={"a": "b"})),
+        lambda: port.halt(m.HaltRequest(scope="person", subject=plan.requester, reason="mine")),
+    ]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("ended", "of_password"),
+    [("disabled", "not_signed_in"), ("signed out", "not_allowed"), ("taken back by a link", "not_signed_in")],
+)
+async def test_a_call_that_was_let_in_before_its_person_left_changes_nothing(
+    site: Site, ended: str, of_password: str
+) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "admin", "approver")
+    match ended:
+        case "disabled":
+            await site.ada.port.disable_person(bea.principal.id)
+        case "signed out":
+            await site.ada.port.end_session(bea.principal.session_id or "", person=bea.principal.id)
+        case _:
+            await redeemed(site, (await site.ada.port.invite_again(bea.principal.id)).link, OTHER)
+    since = (await site.ada.port.audit(order="newest", limit=1)).items[0].sequence
+    for call in asks(bea, plan):
+        with refused("not_signed_in"):
+            await call()
+    with refused(of_password):
+        await bea.port.change_password(m.PasswordChange(password=PASSWORD, new_password=OTHER))
+    later = [one for one in await site.ada.port.audit(after=str(since)) if one.person == bea.principal.id]
+    assert {one.kind for one in later} <= {"proof_failed", "invitation_accepted", "signed_in"}
+    with refused("needs_approval"):
+        await site.ada.submit(plan)
+
+
+@pytest.mark.anyio
+async def test_a_call_that_was_let_in_with_a_role_that_is_gone_changes_nothing(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "admin", "approver")
+    await site.ada.port.update_person(bea.principal.id, m.PersonUpdate(roles=["viewer"]))
+    for call in asks(bea, plan):
+        with refused("not_allowed"):
+            await call()
+
+
+@pytest.mark.anyio
+async def test_who_takes_an_account_back_ends_what_was_agreed_to_and_made_with_it(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "admin", "approver")
+    await bea.approve(plan)
+    secret, _ = await bea.token("transfer:read")
+    await redeemed(site, (await site.ada.port.invite_again(bea.principal.id)).link, OTHER)
+    with refused("needs_approval"):
+        await site.ada.submit(plan)
+    with pytest.raises(AuthError):
+        await site.use_cases.people.of_token(secret)
+
+
+@pytest.mark.anyio
+async def test_what_a_disabled_administrator_has_handed_out_lets_nobody_in(site: Site) -> None:
+    bea = await site.person("bea", "admin")
+    cyd = await site.person("cyd", "admin")
+    invited = await bea.port.invite(m.InvitationRequest(name="eve", roles=["admin"]))
+    other = await bea.port.invite_again(cyd.principal.id)
+    joins = await bea.port.create_join_token(m.JoinTokenRequest(name="evil"))
+    binding = m.GroupBinding(issuer="https://login.corp.example", group="staff", roles=["admin"])
+    await bea.port.propose_group_bindings(m.GroupBindingsRequest(bindings=[binding]))
+    await site.ada.port.disable_person(bea.principal.id)
+    for link in (invited.link, other.link):
+        with pytest.raises(AuthError, match="never good"):
+            await redeemed(site, link, OTHER)
+    with pytest.raises(EngineError):
+        await join(site, joins.token, "evil", [])
+    assert (await site.ada.port.group_bindings()).proposed is None
+
+
+@pytest.mark.anyio
+async def test_a_clock_that_is_ahead_while_others_sign_in_ends_no_session_for_good(quiet_site: Site) -> None:
+    bea = await quiet_site.person("bea", "requester")
+    quiet_site.clock.jump = timedelta(seconds=quiet_site.settings.session_valid_s) + timedelta(days=1)
+    assert not await is_signed_in(bea)
+    await signed_in(quiet_site, "ada", PASSWORD)
+    assert not await is_signed_in(bea)
+    quiet_site.clock.jump = timedelta()
+    assert await is_signed_in(bea)

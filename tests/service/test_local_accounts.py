@@ -206,11 +206,11 @@ async def test_a_person_is_known_by_the_name_here_or_by_what_an_administrator_el
     store = SqlIdentityStore(core.database, core.audit, core.reactions)
     await quiet_site.bind(
         m.GroupBinding(issuer=CORP, group="staff", roles=[Role.VIEWER], groups=[]),
-        m.GroupBinding(issuer="ad:corp.example.org", group="staff", roles=[Role.VIEWER], groups=[]),
+        m.GroupBinding(issuer="ad:corp.example.org", group="S-1-5-21-1-2-3-1104", roles=[Role.VIEWER], groups=[]),
     )
 
     async def arrived(issuer: str, subject: str, name: str, person: str, *, later: int = 0) -> None:
-        arrival = Arrival(issuer=issuer, subject=subject, name=name, groups=frozenset({"staff"}))
+        arrival = Arrival(issuer=issuer, subject=subject, name=name, groups=frozenset({"staff", "S-1-5-21-1-2-3-1104"}))
         await store.arrive(arrival, person, core.clock() + timedelta(seconds=later))
 
     async def known(person: str) -> str:
@@ -233,5 +233,9 @@ async def test_a_person_is_known_by_the_name_here_or_by_what_an_administrator_el
     assert await known("pn_bob") == "ad:corp.example.org bob@corp.example.org"
     await arrived("ad:corp.example.org", "99cc", "bob@corp.example.org", "pn_other")
     assert (await known("pn_bob"), await known("pn_other")) == ("", "")
+    # Capital letters are not those of ASCII alone.
+    await arrived("ad:corp.example.org", "11dd", "Änne@corp.example.org", "pn_one")
+    await arrived("ad:corp.example.org", "22ee", "änne@corp.example.org", "pn_two")
+    assert (await known("pn_one"), await known("pn_two")) == ("", "")
     await store.renew("ad:corp.example.org", "0b2e", None, core.clock())
     assert await known("pn_ad") == ""

@@ -70,6 +70,7 @@ async def test_a_folder_that_becomes_protected_starts_no_more(site: Site) -> Non
     queued = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", start=start))
     await publish(site, EVERYTHING + NO_PHI)
     site.clock.shift += timedelta(days=1)
+    site.use_cases.scheduler.wake(queued.id)
     ended = await site.ada.end_of(queued)
     assert ended.state is m.TransferState.FAILED, ended.summary
     assert not (site.archive / "copy").exists()

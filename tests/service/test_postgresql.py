@@ -18,7 +18,7 @@ from headrace.api.app.service import Service
 from headrace.api.errors import CannotStart
 from headrace.api.problems import problem_of
 from headrace.api.settings import SettingError, Settings
-from headrace.api.store import postgresql
+from headrace.api.store import Database, postgresql
 from headrace.api.store.address import shown, store_url
 from headrace.api.store.migrate import migrate
 from headrace.api.store_trouble import Trouble, trouble_of
@@ -46,6 +46,26 @@ async def test_a_second_service_on_the_database_is_refused_by_name(
         await Service.start(second, public_url="http://127.0.0.1")
     assert trouble_of(found.value) is Trouble.BUSY
     await quiet_site.person("bob", "requester")
+
+
+async def test_a_change_waits_until_the_one_of_another_process_has_ended(postgres: Postgres) -> None:
+    url = store_url(postgres.migrated(), Path())
+    first, other = Database(url), Database(url)
+    ended = list[str]()
+    waiting = text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted")
+
+    async def change() -> None:
+        async with other.write():
+            ended.append("other")
+
+    async with first.write() as tx, asyncio.timeout(30):
+        changing = asyncio.create_task(change())
+        while not changing.done() and not await tx.scalar(waiting):
+            pass  # the other one has not come so far
+        ended.append("first")
+    await changing
+    await asyncio.gather(first.close(), other.close())
+    assert ended == ["first", "other"]
 
 
 async def test_a_service_whose_connections_end_goes_on_by_itself(site: Site, postgres: Postgres) -> None:
@@ -80,7 +100,7 @@ async def test_a_database_that_takes_no_changes_is_told_from_one_that_is_full(
     name = name_of(quiet_site)
     await asyncio.to_thread(postgres.tell, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     await asyncio.to_thread(postgres.cut, name_of(quiet_site))
-    with refused("store_failed"):
+    with refused("audit_unwritable"):
         await quiet_site.person("bob", "requester")
     quiet_site.clock.shift += FRESH
     causes = (await quiet_site.ada.port.health()).causes

@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import func, update
 from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 
-from headrace.api.store.tables_site import PersonRow, PolicyRow
+from headrace.api.store.tables_site import GroupProposalRow, NodeRow, PersonRow, PolicyRow
 from headrace.auth import AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -198,10 +198,77 @@ async def test_a_text_is_agreed_to_publish_and_no_other_under_its_number(strict:
 
 
 @pytest.mark.anyio
+async def test_what_groups_give_is_agreed_to_and_nothing_else_under_its_id(strict: Site) -> None:
+    binding = m.GroupBinding(issuer="https://login.corp.example", group="staff", roles=["viewer"])
+    second = await strict.person("zoe", "admin")
+    proposed = (await strict.ada.port.propose_group_bindings(m.GroupBindingsRequest(bindings=[binding]))).proposed
+    assert proposed is not None
+    device = Device()
+    await added(second, device, m.Proven(password=PASSWORD))
+    answer = m.Proven(passkey=device.get(await wanted(second.port.publish_group_bindings(proposed.id))))
+    async with strict.service.whole.core.database.write() as tx:
+        more = func.replace(GroupProposalRow.bindings, "viewer", "admin")
+        await tx.execute(update(GroupProposalRow).values(bindings=more))
+    with refused("passkey_refused"):
+        await second.port.publish_group_bindings(proposed.id, answer)
+    assert (await second.port.group_bindings()).bindings == []
+
+
+@pytest.mark.anyio
+async def test_a_yes_is_about_the_endpoint_and_the_node_that_had_the_name_then(strict: Site) -> None:
+    device, ada = Device(), strict.ada.port
+    await added(strict.ada, device, m.Proven(password=PASSWORD))
+    labels = m.EndpointUpdate(labels={})
+    of_lab = device.get(await wanted(ada.update_endpoint("lab", labels)))
+    for was, becomes in (("lab", "former"), ("archive", "lab")):
+        await ada.update_endpoint(was, m.EndpointUpdate(id=becomes, password=PASSWORD))
+    for name in ("lab", "former"):
+        with refused("passkey_refused"):
+            await ada.update_endpoint(name, labels.model_copy(update={"passkey": of_lab}))
+
+    first, other = [one.name for one in await ada.nodes()]
+    of_first = m.Proven(passkey=device.get(await wanted(ada.revoke_node(first))))
+    async with strict.service.whole.core.database.write() as tx:
+        for was, becomes in ((first, "former"), (other, first)):
+            await tx.execute(update(NodeRow).where(NodeRow.name == was).values(name=becomes))
+    with refused("passkey_refused"):
+        await ada.revoke_node(first, of_first)
+    assert all(one.state == "attached" for one in await ada.nodes())
+
+
+@pytest.mark.anyio
 async def test_a_password_that_is_given_is_checked_also_where_none_is_wanted(quiet_site: Site) -> None:
     bea = await quiet_site.person("bea", "viewer")
     with refused("proof_refused"):
         await quiet_site.ada.port.update_person(bea.principal.id, m.PersonUpdate(roles=["approver"], password=WRONG))
+
+
+@pytest.mark.anyio
+async def test_guesses_at_a_password_or_a_link_leave_a_trace(quiet_site: Site) -> None:
+    new = "tungsten marble orchard 77 lantern"
+    for _ in range(3):
+        with refused("proof_refused"):
+            await quiet_site.ada.port.change_password(m.PasswordChange(password=WRONG, new_password=new))
+    failed = await quiet_site.audited("proof_failed")
+    assert [one.person for one in failed] == [quiet_site.ada.principal.id] * 3
+    accepted = m.AcceptInvitation.model_validate({"token": "hri_nobody_has_this", "password": PASSWORD})
+    for _ in range(12):
+        with pytest.raises(AuthError):
+            await quiet_site.use_cases.people.accept_invitation(accepted, "192.0.2.1")
+    refusals = await quiet_site.audited("sign_in_failed")
+    assert {one.detail["address"] for one in refusals} == {"192.0.2.1"}
+    assert len(refusals) == 10, "what a stranger causes in the audit log is bounded"
+
+
+@pytest.mark.anyio
+async def test_who_knows_the_password_does_not_make_the_service_judge_new_ones_without_end(quiet_site: Site) -> None:
+    # Each costs up to half a second of a processor; none of these is good enough, so nothing is changed.
+    change = m.PasswordChange(password=PASSWORD, new_password="abcabcabcabc")  # noqa: S106
+    for _ in range(10):
+        with refused("password_refused"):
+            await quiet_site.ada.port.change_password(change)
+    with refused("too_many_attempts"):
+        await quiet_site.ada.port.change_password(change)
 
 
 def test_a_proof_is_shown_nowhere() -> None:

@@ -12,6 +12,7 @@ from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
+from headrace.api.caller import Door
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import QuotaKeyRow
 from headrace.client import HeadraceError
@@ -167,3 +168,12 @@ async def test_people_see_their_own_quotas_and_those_of_places(site: Site) -> No
     oli = await site.person("oli", "operator")
     everybody = {(one.of, one.subject) for one in await oli.port.quotas()}
     assert everybody == places | {("person", oli.principal.id), ("person", site.ada.principal.id)}
+
+
+@pytest.mark.anyio
+async def test_a_name_that_is_from_elsewhere_is_held_to_no_quota_of_a_person_here(tmp_path: Path) -> None:
+    async with started_site(tmp_path, settings(tmp_path)) as site:
+        nia = await site.person("nia", "requester")
+        assert [one.transfers for one in await nia.port.quotas() if one.of == "person"] == [1]
+        namesake = site.service.acting_for(replace(nia.principal, id="pn_other", local=False), Door.CLI)
+        assert [one.transfers for one in await namesake.quotas() if one.of == "person"] == [3]

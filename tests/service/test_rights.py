@@ -1,15 +1,19 @@
 """What administrators grant, and what groups give, is what counts: at once, everywhere, and in the audit log."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from tests.servers.site import Person, Site
+from tests.servers.site import Person, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import differing_files, publish
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
+from headrace.api.errors import ServiceError
+from headrace.api.people.issuers import check_bindings, check_link
 from headrace.api.people.sql_identities import SqlIdentityStore
-from headrace.auth import Arrival, AuthError
+from headrace.api.settings import Settings
+from headrace.auth import Arrival, AuthError, GroupBinding, Role
 from headrace.client import models as m
 
 CORP = "https://login.corp.example"
@@ -150,6 +154,8 @@ async def test_what_groups_give_is_proposed_by_one_administrator_and_published_b
     assert (published.bindings, published.proposed, published.changes) == (chosen, None, shown.changes)
     proposals, publications = await quiet_site.audited("groups_proposed"), await quiet_site.audited("groups_published")
     assert proposals[-1].detail["digest"] == publications[-1].detail["digest"]
+    agreed = [one.detail["statement"] for one in await quiet_site.audited("consented")]
+    assert publications[-1].detail["digest"] in agreed[-1], "what was agreed to is what was published"
 
 
 async def with_staff(site: Site) -> str:
@@ -206,7 +212,8 @@ async def test_nobody_takes_the_role_of_an_admin_from_themselves(quiet_site: Sit
 async def test_an_admin_by_a_group_does_not_unbind_or_unlink_it_themselves(quiet_site: Site) -> None:
     site = quiet_site
     await bound(site, binding("root", "admin"))
-    carol = Person(site, replace(site.ada.principal, id=await arrived(site, "carol", "root")), "")
+    them = await arrived(site, "carol", "root")
+    carol = Person(site, replace(site.ada.principal, id=them, roles=frozenset({Role.ADMIN}), session_id=None), "")
     proposed = (await site.ada.port.propose_group_bindings(m.GroupBindingsRequest(bindings=[]))).proposed
     assert proposed is not None
     with refused("not_allowed"):
@@ -232,3 +239,69 @@ async def test_a_group_is_not_called_like_a_role_and_is_bound_once(quiet_site: S
     with refused("not_found"):
         await quiet_site.ada.port.update_person("pn_nobody", m.PersonUpdate(roles=["viewer"]))
     assert await bound(quiet_site, binding("staff", "viewer"), binding("staff", "requester", issuer="https://b")) == []
+
+
+@pytest.mark.anyio
+async def test_who_takes_another_persons_name_elsewhere_is_taken_for_nobody_else(quiet_site: Site) -> None:
+    core, corp = quiet_site.service.whole.core, "https://corp.example.org"
+    store = SqlIdentityStore(core.database, core.audit, core.reactions)
+    await quiet_site.bind(m.GroupBinding(issuer=corp, group="staff", roles=["requester"]))
+    eve = Arrival(issuer=corp, subject="77", name="eve", groups=frozenset({"staff"}))
+    for name in ("eve", "ada", "ada"):
+        await store.arrive(replace(eve, name=name), "pn_eve", core.clock())
+    [renamed] = await quiet_site.audited("person_renamed")
+    assert renamed.subject == "pn_eve"
+    assert renamed.detail == {"issuer": corp, "subject": "77", "name_before": "eve", "name": "ada"}
+    assert renamed.person_name == f"ada ({corp})", "a name that its owner chose stands with where it is from"
+    [accepted, *_] = await quiet_site.audited("invitation_accepted")
+    assert accepted.person_name == "ada"
+    await store.rename(corp, "77", "Eve")
+    assert len(await quiet_site.audited("person_renamed")) == 2
+
+
+@pytest.mark.anyio
+async def test_nothing_is_bound_or_linked_at_an_issuer_that_is_not_here(tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    file.write_text(f'[[issuer]]\nid = "corp"\nname = "Corporate"\nurl = "{CORP}"\nclient_id = "headrace"\n')
+    async with started_site(tmp_path, Settings(oidc_issuers=str(file))) as site:
+        port = site.ada.port
+        assert (await port.group_bindings()).issuers == [m.IssuerHere(id="corp", issuer=CORP)]
+        with refused("invalid_request") as info:
+            await bound(site, binding("staff", "viewer", issuer="corp"))
+        assert f"is called `corp`; there is `{CORP}` (corp)" in info.value.problem.detail
+        with refused("invalid_request"):
+            await bound(site, binding("staff", "viewer", issuer="https://login.corp.exmaple"), dry_run=True)
+        with refused("invalid_request"):
+            await port.link_identity(site.ada.principal.id, m.IdentityLink(issuer="corp", subject="x"))
+        await bound(site, binding("staff", "viewer"))
+
+
+@pytest.mark.anyio
+async def test_what_is_bound_at_a_provider_that_was_taken_out_stays_beside_what_is_proposed(tmp_path: Path) -> None:
+    file = tmp_path / "providers.toml"
+    async with started_site(tmp_path, Settings(oidc_issuers="")) as site:
+        await bound(site, binding("staff", "viewer", issuer="https://gone.example"))
+        file.write_text(f'[[issuer]]\nid = "corp"\nname = "Corporate"\nurl = "{CORP}"\nclient_id = "headrace"\n')
+        site.settings = replace(site.settings, oidc_issuers=str(file))
+        await site.restart()
+        kept = (await site.ada.port.group_bindings()).bindings
+        proposal = m.GroupBindingsRequest(bindings=[*kept, binding("staff", "requester")])
+        assert (await site.ada.port.propose_group_bindings(proposal)).proposed is not None
+
+
+@pytest.mark.parametrize(("group", "good"), [("S-1-5-21-1-2-3-1104", True), ("xfer-users", False), ("S-1-5", False)])
+def test_a_group_of_a_directory_is_bound_by_its_sid(group: str, good: bool) -> None:  # noqa: FBT001 - a table
+    here = [m.IssuerHere(id="corp.test", issuer="ad:corp.test")]
+    bindings = [GroupBinding(issuer="ad:corp.test", group=group, roles=frozenset(), groups=frozenset({"lab"}))]
+    if good:
+        check_bindings(bindings, set(), here)
+        return
+    with pytest.raises(ServiceError, match=r"headrace auth check NAME@corp\.test"):
+        check_bindings(bindings, set(), here)
+
+
+def test_a_person_of_a_directory_is_linked_by_the_object_guid() -> None:
+    here = [m.IssuerHere(id="corp.test", issuer="ad:corp.test")]
+    check_link(m.IdentityLink(issuer="ad:corp.test", subject="0b6a4f2e-8a4e-4f0e-9d6a-1b7c1f7e2d10"), here)
+    with pytest.raises(ServiceError, match="`alice` is not an objectGUID"):
+        check_link(m.IdentityLink(issuer="ad:corp.test", subject="alice"), here)

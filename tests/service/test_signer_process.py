@@ -62,7 +62,8 @@ async def with_passkey(person: Person, signer: SignerOfTest, *more: str) -> Devi
     device = Device()
     await person.port.add_passkey(device.create(await person.port.begin_passkey(m.Proven(password=PASSWORD))))
     wish = m.TokenRequest(name="first", scopes=["transfer:read"])
-    await proven(lambda answer: person.port.create_token(wish.model_copy(update={"passkey": answer})), device)
+    with refused("passkey_refused"):
+        await proven(lambda answer: person.port.create_token(wish.model_copy(update={"passkey": answer})), device)
     signed = Line(signer.socket)
     with pytest.raises(ServiceError, match="headrace signer accept"):
         signed.ask(MakeConsent(proved=await proved_by(person, device, "{}"), terms=None))

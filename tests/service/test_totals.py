@@ -23,3 +23,16 @@ def test_the_counts_that_stay_are_the_signed_ones_whatever_was_counted_on_the_wa
         resent_bytes=7,
         at=AT,
     )
+
+
+def test_sources_of_a_move_that_stay_are_counted_and_said_with_their_reasons() -> None:
+    kept = (
+        m.KeptSources(reason=m.KeptReason.CHANGED, count=1, detail="it changed after it was copied"),
+        m.KeptSources(reason=m.KeptReason.STOPPED, count=2000, detail="stopped on request"),
+    )
+    totals = Totals(files=3, bytes=300, identical=0, failed=0, resent=0, kept=kept)
+    assert totals.final(m.Progress(at=AT), resent_before=0, for_good=0).sources_kept == 2001
+    assert totals.sentence("complete", "in 1 s", "at-rest") == (
+        "complete: 3 files there (3 copied, 300 bytes), in 1 s, verified at-rest. "
+        "Sources that stay: 1 changed after the copy, 2,000 left when the transfer was stopped."
+    )

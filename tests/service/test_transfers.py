@@ -23,7 +23,7 @@ from headrace.api.transfers.receipts import Totals, require_whole_move
 from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.samples import STAGES
 from headrace.client import models as m
-from headrace.guardrails import SigningKey, seal, verify
+from headrace.guardrails import JsonObject, SigningKey, seal, verify
 
 SLOW_BPS = 8_000_000
 """A ceiling at which the files of `large_set` take many seconds, so that a test can act meanwhile."""
@@ -377,6 +377,30 @@ async def test_the_receipt_of_a_move_that_was_tried_again_proves_every_source_th
 
 
 @pytest.mark.anyio
+async def test_a_source_that_changed_after_it_was_moved_stays_and_the_receipt_says_so(site: Site) -> None:
+    large_set(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move", rate_limit_bps=4 * SLOW_BPS)
+    if plan.decision is not None and plan.decision.outcome == "confirm":
+        plan = await site.ada.confirm(plan)
+    transfer = await site.ada.submit(plan)
+    async with asyncio.timeout(30):
+        async for _ in site.ada.port.watch(transfer.id):
+            if there := sorted((site.archive / "copy").glob("*.bin")):
+                break
+    (site.lab / "set" / there[0].name).write_bytes(b"new")
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.lab / "set") == {there[0].name: b"new"}
+    assert ended.progress.sources_kept == 1
+    assert ended.summary.endswith(" Sources that stay: 1; the receipt says why."), ended.summary
+    receipt = await site.ada.port.receipt(ended.id)
+    detail = "it changed after it was copied"
+    assert receipt.sources_kept == [m.KeptSources(reason=m.KeptReason.CHANGED, count=1, detail=detail)]
+    assert receipt.summary.endswith(" Sources that stay: 1 changed after the copy."), receipt.summary
+    assert there[0].name in receipt.document
+
+
+@pytest.mark.anyio
 async def test_a_retry_may_begin_for_seven_days_from_the_end_however_long_the_transfer_ran(site: Site) -> None:
     small_set(site)
     (site.archive / "copy" / "a.txt").mkdir(parents=True)
@@ -492,6 +516,16 @@ async def test_a_node_speaks_for_itself_only(quiet_site: Site, tmp_path: Path) -
     check = quiet_site.use_cases.receipts.check
     good = End("complete", statements=(seal("statement", word, destination).text, own), files_list=listed)
     assert (await check(run, good)).destination["role"] == "destination"
+    kept: JsonObject = {"reason": "stopped", "count": "2", "detail": "stopped on request", "names": ["a", "b"]}
+    about_kept: JsonObject = {"role": "source", "node": source.public, "sources_kept": [kept], **about}
+    said = seal("statement", about_kept, source).text
+    checked = await check(run, replace(good, statements=(good.statements[0], said)))
+    assert checked.kept == (m.KeptSources(reason=m.KeptReason.STOPPED, count=2, detail="stopped on request"),)
+    altered = ({**kept, "reason": "else"}, {**kept, "count": "-1"}, {"reason": "stopped"}, "text")
+    for wrong in ("no list", *([one] for one in altered)):
+        text = seal("statement", {**about_kept, "sources_kept": wrong}, source).text
+        with pytest.raises(ServiceError, match="`sources_kept`"):
+            await check(run, replace(good, statements=(good.statements[0], text)))
     forged = End("complete", statements=(seal("statement", word, source).text, own), files_list=listed)
     with pytest.raises(ServiceError, match="another node than the one that signed it"):
         await check(run, forged)

@@ -32,6 +32,7 @@ import { REFUSED, signedIn, type Refused } from "./api/session";
 import { queryClient } from "./api/query-client";
 import type { Address } from "./plan/asked";
 import { fromAddress, toAddress } from "./plan/intent";
+import { qosQuery, qosVersionsQuery } from "./quality/queries";
 import { day, oneOf, text } from "./search";
 import { Shell } from "./shell/Shell";
 import { Failure, Loading, Page } from "./ui/basics";
@@ -136,8 +137,8 @@ const transfers = createRoute({
   component: lazyRouteComponent(() => import("./pages/Transfers"), "Transfers"),
 });
 
-export type TransferTab = "summary" | "files" | "events" | "decision" | "receipt";
-const TABS: readonly TransferTab[] = ["summary", "files", "events", "decision", "receipt"];
+export type TransferTab = "summary" | "streams" | "stages" | "files" | "events" | "decision" | "receipt";
+const TABS: readonly TransferTab[] = ["summary", "streams", "stages", "files", "events", "decision", "receipt"];
 
 const transfer = createRoute({
   getParentRoute: () => app,
@@ -177,6 +178,16 @@ const policies = createRoute({
   validateSearch: (search): { version?: string | undefined; edit?: true | undefined } => ({ version: text(search["version"]), edit: search["edit"] === true ? true : undefined }),
   loader: ({ context }) => context.client.query({ ...policiesQuery, staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/Policies"), "Policies"),
+});
+
+const quality = createRoute({
+  getParentRoute: () => app,
+  path: "/qos",
+  validateSearch: (search): { version?: string | undefined; edit?: true | undefined } => ({ version: text(search["version"]), edit: search["edit"] === true ? true : undefined }),
+  loader: async ({ context: { client } }) => {
+    await Promise.all([client.query({ ...qosQuery, staleTime: "static" }), client.query({ ...qosVersionsQuery, staleTime: "static" })]);
+  },
+  component: lazyRouteComponent(() => import("./pages/Quality"), "Quality"),
 });
 
 const endpoints = createRoute({
@@ -237,7 +248,7 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("./pages/Tokens"), "Tokens"),
 });
 
-const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, endpoints, halts, audit, people, person, account, tokens];
+const inside = [home, fresh, transfers, transfer, plan, requests, approvals, policies, quality, endpoints, halts, audit, people, person, account, tokens];
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, accept, proven, app.addChildren(inside)]),

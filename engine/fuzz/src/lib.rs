@@ -6,6 +6,7 @@
 )]
 
 use std::io::Cursor;
+use std::time::Duration;
 
 use headrace_core::access::{Access, Authority, Grant, Grants};
 use headrace_core::batch::read_batch;
@@ -17,7 +18,9 @@ use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::{RelPath, escape, unescape};
 use headrace_core::permit::VerifiedPermit;
+use headrace_core::schedule::{QUANTUM_BYTES, Schedule};
 use headrace_core::sealed::{Document, DocumentType, SigningKey};
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
 use headrace_core::succession::Learned;
 use headrace_core::ticket::{Ticket, VerifiedTicket};
@@ -45,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     ("glob", glob),
     ("records", records),
     ("greeting", greeting),
+    ("shares", shares),
     ("token", token),
 ];
 
@@ -263,6 +267,33 @@ pub fn records(bytes: &[u8]) {
 /// What the program on another machine says before the control protocol.
 pub fn greeting(bytes: &[u8]) {
     headrace_node::fuzzing::greeting(bytes);
+}
+
+/// What the service says of links and of a share: what is taken can be scheduled.
+pub fn shares(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let (links, share) = text.split_once('\n').unwrap_or((text, text));
+    let Ok(links) = Links::parse(links) else {
+        let _ = TransferShare::parse(share);
+        return;
+    };
+    assert_eq!(Links::parse(&links.text()).as_ref(), Ok(&links));
+    let Ok(share) = TransferShare::parse(share) else {
+        return;
+    };
+    for rules in links.0.values() {
+        let mut schedule = Schedule::new(rules, Duration::ZERO);
+        schedule.join(1, &share, Duration::ZERO);
+        (0..4).for_each(|ask| schedule.ask(1, ask, QUANTUM_BYTES, 1));
+        let due = schedule.due(Duration::ZERO).expect("it waits");
+        // However low the rate: a wait is finite, and an hour at most.
+        assert!(due <= Duration::from_hours(1));
+        while schedule.grant(due).is_some() {}
+        schedule.leave(1);
+        assert_eq!(schedule.due(due), None);
+    }
 }
 
 /// A join token.

@@ -264,6 +264,29 @@ def test_files_that_do_not_arrive_are_listed_and_retried_alone(service: Service,
     assert anna.run("failed", transfer).code == 0
 
 
+def test_each_name_that_would_be_replaced_or_deleted_is_listed_before_it_is(
+    service: Service, anna: Person, here: str
+) -> None:
+    there = service.destination / here
+    (there / "deep").mkdir(parents=True)
+    (there / "a.dat").write_bytes(b"older")
+    for name in ("gone", "gone too"):
+        (there / name).write_bytes(b"only there")
+    flags = ("--on-conflict", "overwrite", "--delete", "--json")
+    plan = anna.run("plan", "sync", f"src:/{here}", f"dst:/{here}", *flags).document
+    first = anna.run("losses", plan["id"], "--limit", "1", "--json").document
+    rest = anna.run("losses", plan["digest"], "--after", first["next"], "--json").document
+    listed = [(one["how"], one["path"]) for one in (*first["items"], *rest["items"])]
+    assert listed == [("replaced", "a.dat"), ("deleted", "gone"), ("deleted", "gone too")]
+    shown = anna.run("losses", plan["id"], "--how", "deleted", "--limit", "1")
+    assert "gone" in shown.out
+    assert "a.dat" not in shown.out
+    assert f"headrace losses {plan['id']} --how deleted --after 2.b" in shown.err
+    assert (there / "a.dat").read_bytes() == b"older"
+    harmless = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}-new", "--json").document
+    assert "nothing" in anna.run("losses", harmless["id"]).out
+
+
 def test_a_receipt_is_saved_and_holds_the_digest_of_its_file_list(anna: Person, here: str, tmp_path: Path) -> None:
     done = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json").document
     receipt, files = tmp_path / "receipt.json", tmp_path / "files.jsonl"
@@ -338,6 +361,13 @@ def test_a_denied_or_allowed_plan_says_why(anna: Person, here: str) -> None:
     assert why.code == 0
     assert why.document["outcome"] == "allowed"
     assert why.document["rules"]
+
+
+def test_why_and_diagnose_tell_the_same_of_a_transfer(anna: Person, here: str) -> None:
+    transfer = anna.run("copy", f"src:/{here}", f"dst:/{here}", "--yes", "--json").document["id"]
+    why, verdict = anna.run("why", transfer, "--json"), anna.run("diagnose", transfer, "--json")
+    assert (why.code, why.document) == (0, verdict.document)
+    assert why.document["transfer"] == transfer
 
 
 def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(service: Service, anna: Person, here: str) -> None:
@@ -421,6 +451,8 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
     second = ("people", "bind", corp, "visitors", "--role", "viewer", "--json")
     proposed = admin.run(*second).document["proposed"]
     assert [one["group"] for one in proposed["bindings"]] == ["staff", "visitors"]
+    mistyped = admin.run("people", "bind", "corp", "staff", "--role", "approver")
+    assert (mistyped.code, "`corp` is no issuer" in mistyped.err) == (2, True)
     assert "another administrator" in admin.prove("people", "publish", proposed["id"]).err
     zoe = service.person("zoe", "admin")
     listed = zoe.run("people", "groups").out

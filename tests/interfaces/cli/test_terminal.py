@@ -93,6 +93,57 @@ def test_a_choice_is_made_by_its_number_and_becomes_part_of_the_sentence(script:
     assert DIGEST in bodies(script)[2]
 
 
+def test_an_answer_that_is_a_whole_request_takes_the_place_of_the_one_before(script: Script, tmp_path: Path) -> None:
+    question = {"slot": "source", "message": "`photos` is not understood", "words": "photos"}
+    waits = plan("denied") | {"next_step": {"kind": "none", "by": "nobody", "message": "No."}}
+    script.answers = [answer(plan("ask", questions=[question])), answer(waits)]
+    with at_terminal("ask", "copy photos to b:/x", **at(script, tmp_path)) as person:
+        person.wait_for(r"Your answer \(or the whole sentence again\)")
+        person.type("copy a:/photos to b:/x")
+        assert person.ends_with() == 4
+    assert '"words":"copy a:/photos to b:/x"' in bodies(script)[1]
+
+
+def test_a_token_whose_plan_waits_for_its_person_names_the_command(script: Script, tmp_path: Path) -> None:
+    waits = plan(outcome="confirm") | {"next_step": {"kind": "confirm", "by": "others", "message": "It waits."}}
+    script.answers = [answer(waits)]
+    done = Person("anna", script.url, tmp_path).run("ask", "copy a:/x to b:/x")
+    assert (done.code, "without HEADRACE_TOKEN: headrace confirm pl_1" in done.err) == (5, True), done.err
+
+
+def test_a_token_that_is_no_good_is_named_by_its_variable(script: Script, tmp_path: Path) -> None:
+    script.answers = [problem("not_signed_in", 401), problem("not_signed_in", 401)]
+    with at_terminal("status", **at(script, tmp_path), HEADRACE_TOKEN="hrt_x") as person:  # noqa: S106 - no secret
+        assert person.ends_with() == 8
+    assert "`unset HEADRACE_TOKEN`" in person.shown
+    with at_terminal("status", **at(script, tmp_path)) as person:
+        assert person.ends_with() == 8
+    assert person.shown.count("headrace login") == 1
+
+
+def test_who_is_not_let_in_hears_who_gives_a_new_link(script: Script, tmp_path: Path) -> None:
+    script.answers = [problem("sign_in_refused", 401)]
+    refused = Person("x", script.url, tmp_path).run("login", "--name", "x", "--password-stdin", typed="wrong\n")
+    assert (refused.code, "Ask an administrator of this site for a new one-time link" in refused.err) == (8, True)
+
+
+def test_an_invitation_says_its_name_and_only_the_first_administrator_chooses_one(
+    script: Script, tmp_path: Path
+) -> None:
+    me = {"id": "pn_1", "name": "carol", "roles": [], "scopes": [], "session": True}
+    session = answer({"secret": "hrs_x", "expires": "2999-01-01T00:00:00Z", "me": me})
+    for name, says in (("carol", "You are invited as carol"), (None, "Choose the name that you sign in with: ")):
+        script.answers = [answer({"name": name}), session]
+        with at_terminal("login", "--link", f"{script.url}/accept#token", **at(script, tmp_path)) as person:
+            person.wait_for(says)
+            if name is None:
+                person.type("carol")
+            for asked in ("New password: ", "Repeat for confirmation: "):
+                person.wait_for(asked)
+                person.type("seven gates hold the water")
+            assert person.ends_with() == 0, person.shown
+
+
 def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(script: Script, tmp_path: Path) -> None:
     console = "https://headrace.example"
     challenge = {"provider": "corp", "name": "Corp", "origin": console, "id": "x", "kept": "x", "expires": AT}
@@ -258,7 +309,10 @@ def test_whoever_is_not_at_a_terminal_is_asked_for_no_password(script: Script, t
 
 
 def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script: Script, tmp_path: Path) -> None:
-    failed = {"path": "[red]x\u202e", "error": "unreadable", "message": "permission denied", "retry": True}
+    failed = {
+        "path": "[red]x\u202e", "error": "unreadable", "message": "permission denied", "retry": True,
+        "advice": "Let the node's account read it.",
+    }  # fmt: skip
     script.answers = [
         answer(transfer("running")), stream((2, ended("partial", files_failed=1))), answer({"items": [failed]}),
     ]  # fmt: skip
@@ -266,7 +320,8 @@ def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script
         assert person.ends_with() == 6
     assert r"[red]x\u{202E}" in person.shown
     assert "permission denied" in person.shown
-    assert "headrace retry tr_1" in person.shown
+    assert "unreadable: Let the node's account read it." in person.shown
+    assert "After that, to send only these again: headrace retry tr_1" in person.shown
 
 
 def test_ctrl_c_leaves_the_transfer_and_says_how_to_find_it(script: Script, tmp_path: Path) -> None:

@@ -113,8 +113,11 @@ def scripted_service() -> Iterator[Script]:
                 task.cancel()
             await asyncio.gather(*others, return_exceptions=True)
 
-    yield made
-    asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join(10)
-    loop.close()
+    try:
+        yield made
+    finally:
+        # Also when the test fails: the thread would keep the whole process.
+        asyncio.run_coroutine_threadsafe(stop(), loop).result(10)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(10)
+        loop.close()

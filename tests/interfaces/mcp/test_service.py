@@ -131,6 +131,16 @@ async def test_an_assistant_with_a_token_moves_data_in_its_own_name(
     assert (transfer["requester"], transfer["agent"]) == (anna.run("whoami", "--json").document["id"], "claude")
 
 
+async def test_an_assistant_tells_the_verdict_that_the_command_line_tells(anna: Person, here: str, era: str) -> None:
+    async with at_desk(anna, era, token(anna, *SCOPES)) as client:
+        status = await moved_by(client, request=f"copy src:/{here} to dst:/{here}")
+        told = await data(client, "diagnose_transfer", transfer_id=status["transfer_id"])
+    found = anna.run("why", status["transfer_id"], "--json").document
+    same = ("limit", "where", "evidence", "remedy", "measured_s", "live")
+    assert {name: told[name] for name in same} == {name: found[name] for name in same}
+    assert found["said"][1:] in told["summary"]
+
+
 async def test_whoever_is_no_assistant_is_refused_by_name_over_either_transport(
     service: Service, anna: Person, era: str
 ) -> None:

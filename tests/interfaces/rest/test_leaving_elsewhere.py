@@ -30,6 +30,32 @@ async def watching(tmp_path: Path, provider: OpenIdProvider) -> AsyncIterator[Si
         yield opened
 
 
+@pytest.fixture
+async def ungranted(tmp_path: Path, provider: OpenIdProvider) -> AsyncIterator[Site]:
+    """A site that asks for `offline_access`, which the provider does not give without a question to the person."""
+    provider.client("headrace", PUBLIC, "corp", grant_types=["authorization_code", "refresh_token"])
+    scopes = ["openid", "profile", "email", "groups", "offline_access"]
+    declared = provider.declared(tmp_path, watch_people=True, scopes=scopes)
+    async with started_site(tmp_path, Settings(oidc_issuers=str(declared))) as opened:
+        await bind(opened, provider, "staff", "requester")
+        yield opened
+
+
+async def test_who_leaves_is_seen_where_the_provider_did_not_give_every_scope(
+    ungranted: Site, provider: OpenIdProvider
+) -> None:
+    people = ungranted.use_cases.people
+    provider.person("uma", name="Uma", groups=["staff"])
+    async with visitor(ungranted) as browser:
+        uma = await person(ungranted, browser, "uma")
+        await people.ask_provider(provider.url)
+        assert (await people.of_session(uma.secret)).id == uma.principal.id
+        provider.administrate("people", id="uma")
+        await people.ask_provider(provider.url)
+        with pytest.raises(AuthError):
+            await people.of_session(uma.secret)
+
+
 async def person(site: Site, browser: Visitor, name: str) -> Person:
     await browser.sign_in(name)
     secret = browser.client.cookies["headrace"]
@@ -55,6 +81,8 @@ async def test_who_is_disabled_at_the_provider_loses_sessions_tokens_approvals_a
         ended = await operator.end_of(running)
         assert ended.error is not None
         assert ended.error.code == "requester_inactive"
+        assert "no longer active: suspended since 20" in ended.error.detail
+        assert ended.error.detail.endswith(f" UTC, by what {provider.url} says")
         with pytest.raises(AuthError):
             await people.of_session(pia.secret)
         with pytest.raises(AuthError):
@@ -83,3 +111,23 @@ async def test_who_loses_the_groups_at_the_provider_loses_what_they_gave(
             await watching.use_cases.people.of_session(zoe.secret)
     [changed] = [one for one in await watching.audited("rights_changed") if one.subject == zoe.principal.id]
     assert (changed.detail["roles"], changed.detail["cause"]) == ("", f"what {provider.url} says")
+
+
+async def test_what_runs_of_somebody_who_loses_the_last_role_by_a_sign_in_says_when_and_by_what(
+    watching: Site, provider: OpenIdProvider
+) -> None:
+    provider.person("ivy", name="Ivy", groups=["staff"])
+    async with visitor(watching) as browser:
+        ivy = await person(watching, browser, "ivy")
+        large_set(watching)
+        running = await ivy.submit(await ivy.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+        watching.ada = await watching.person("otto", "operator")
+        await until(watching, running, "running")
+        provider.person("ivy", name="Ivy", groups=[])
+        await browser.sign_in("ivy")
+        ended = await watching.ada.end_of(running)
+    assert ended.error is not None
+    assert ended.error.code == "denied_by_policy"
+    assert "The person who asked is without a role since 20" in ended.error.detail
+    by = (f"the groups that {provider.url} named at a sign-in", f"what {provider.url} says")
+    assert ended.error.detail.endswith(tuple(f", by {one}." for one in by))

@@ -408,6 +408,35 @@ def test_a_public_address_without_tls_or_with_a_path_is_refused(
     assert (code, "HEADRACE_PUBLIC_URL" in said) == (2, True), said
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "HEADRACE_DATABASE"),
+        ({"database": "postgresql:///headrace"}, "HEADRACE_PUBLIC_URL"),
+        (
+            {"database": "postgresql:///headrace", "public_url": "https://h.example.org", "peer_listen": "nowhere"},
+            "host:",
+        ),
+        ({"database": "postgresql:///headrace", "public_url": "https://h.example.org"}, "one address of this host"),
+    ],
+)
+def test_what_one_of_several_processes_lacks_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], says: str
+) -> None:
+    for name, value in ({"peer_listen": "0.0.0.0:0"} | given).items():
+        monkeypatch.setenv(f"HEADRACE_{name.upper()}", value)
+    code, said = refusal_of("--data", str(tmp_path / "data"), *AS_ROOT, "--listen", "127.0.0.1:0")
+    assert (code, says in said) == (2, True), said
+
+
+def test_nodes_outlive_one_of_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_DATABASE", "postgresql:///headrace")
+    monkeypatch.setenv("HEADRACE_PUBLIC_URL", "https://headrace.example.org")
+    monkeypatch.setenv("HEADRACE_PEER_LISTEN", "127.0.0.1:0")
+    code, said = refusal_of("--data", str(tmp_path / "data"), *AS_ROOT, "--root", f"lab={tmp_path}")
+    assert (code, "headrace-node" in said) == (2, True), said
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the root account can see this")
 def test_the_root_account_must_say_so(tmp_path: Path) -> None:
     code, said = refusal_of("--data", str(tmp_path / "data"))

@@ -33,15 +33,15 @@ def one(of: str, subject: str, **limits: int) -> Quota:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes_a_day = 0", "quota.0.bytes_a_day"),
+        ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes_a_day = 0", "`quota` 1, `bytes_a_day`"),
         ("[[quota]]\nof = 'person'\nsubject = '*'", "give `bytes_a_day`, `files_a_day` or `transfers`"),
-        ("[[quota]]\nof = 'project'\nsubject = '*'\ntransfers = 1", "quota.0.of"),
+        ("[[quota]]\nof = 'project'\nsubject = '*'\ntransfers = 1", "`quota` 1, `of`"),
         ("[[quota]]\nof = 'destination'\nsubject = '*'\ntransfers = 1", "`*` is not `endpoint:/path`"),
-        ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes = 1", "quota.0.bytes"),
+        ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes = 1", "`quota` 1, `bytes`"),
         ("[[quota]]\nof = 'agent'\nsubject = 'a'\ntransfers = 1\n" * 2, "the agent `a` has two quotas"),
         ("quota = 3", "quota"),
-        ("[[", "can't be used"),
-        (None, "can't be used"),
+        ("[[", "is not TOML"),
+        (None, "can't be read: No such file"),
     ],
 )
 def test_a_file_that_can_not_be_used_is_refused_with_what_is_wrong_in_it(
@@ -60,7 +60,7 @@ def test_a_transfer_counts_for_its_person_groups_assistant_and_places() -> None:
     everybody = [one(of, "*") for of in ("person", "group", "agent", "endpoint")]
     assert keys(*everybody) == ["person:pn_1", "group:cryo", "group:staff", "endpoint:lab", "endpoint:archive"]
     helped = Whose("pn_1", "ada", "helper", (), "lab:/a", "lab:/b")
-    assert keys(*everybody, whose=helped) == ["person:pn_1", "agent:helper", "endpoint:lab"]
+    assert keys(*everybody, whose=helped) == ["person:pn_1", "agent:pn_1/helper", "endpoint:lab"]
     assert keys(one("person", "bob"), one("group", "other"), one("endpoint", "tape")) == []
     assert keys(one("person", "ada"), one("group", "cryo")) == ["person:pn_1", "group:cryo"]
 
@@ -69,6 +69,29 @@ def test_the_quota_of_one_stands_in_the_place_of_that_of_each() -> None:
     own = one("person", "ada", transfers=9)
     assert [limit.quota for limit in limits_of([one("person", "*"), own], ADA)] == [own]
     assert [limit.quota for limit in limits_of([own, one("person", "*")], ADA)] == [own]
+
+
+def test_whoever_chooses_another_persons_name_elsewhere_has_not_their_quota() -> None:
+    quotas = [one("person", "*"), one("person", "Ada", transfers=9)]
+    eve = Whose("pn_2", "", None, (), "lab:/a", "lab:/b")
+    assert [limit.quota for limit in limits_of(quotas, eve)] == [quotas[0]]
+    assert [limit.quota for limit in limits_of(quotas, ADA)] == [quotas[1]], "case does not tell two names apart"
+    by_id = one("person", "pn_2", transfers=2)
+    assert [limit.quota for limit in limits_of([*quotas, by_id], eve)] == [by_id]
+    found = limit_of(quotas, "person:pn_2", "")
+    assert found is not None
+    assert found.quota is quotas[0]
+
+
+def test_an_assistant_is_one_persons_and_uses_up_nobody_elses_of_the_same_name() -> None:
+    nightly = one("agent", "nightly")
+    ada, eve = (Whose(person, "", "nightly", (), "lab:/a", "lab:/b") for person in ("pn_1", "pn_2"))
+    for quotas in ([nightly], [one("agent", "*")]):
+        assert keys(*quotas, whose=ada) == ["agent:pn_1/nightly"]
+        assert keys(*quotas, whose=eve) == ["agent:pn_2/nightly"]
+    found = limit_of([nightly, one("agent", "*")], "agent:pn_2/nightly")
+    assert found is not None
+    assert (found.quota, found.name) == (nightly, "nightly")
 
 
 @pytest.mark.parametrize(

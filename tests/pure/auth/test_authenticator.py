@@ -14,6 +14,7 @@ from headrace.auth import (
     AuthCode,
     Authenticator,
     AuthError,
+    Grounds,
     Lifetimes,
     MemoryPeopleStore,
     Pepper,
@@ -27,6 +28,7 @@ from headrace.auth import (
     passwords,
     scopes_of,
 )
+from headrace.auth.errors import no_role
 from headrace.auth.password_sign_in import KNOWN_LIMIT, NETWORK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
 from headrace.auth.secret_forms import make_token, token_id
 from headrace.auth.throttle import Throttle
@@ -156,6 +158,28 @@ async def test_the_bootstrap_link_needs_a_name(house: House) -> None:
     with refused(AuthCode.PASSWORD_REFUSED):
         await house.door.passwords.accept_invitation(secret, "short", "Ada", "10.0.0.1")
     assert (await house.door.passwords.accept_invitation(secret, PASSWORD, "Ada", "10.0.0.1")).principal.name == "Ada"
+
+
+async def test_who_holds_a_link_hears_whom_it_invites_and_the_link_stays_good(house: House) -> None:
+    first = await house.door.accounts.bootstrap()
+    assert first is not None
+    assert await house.door.passwords.invited(first, "10.0.0.1") is None
+    admin = await house.door.passwords.accept_invitation(first, PASSWORD, "Ada", "10.0.0.1")
+    _, secret = await house.door.accounts.invite(admin.principal, "Grace", frozenset({Role.VIEWER}), DAY)
+    assert [await house.door.passwords.invited(secret, "10.0.0.1") for _ in range(30)] == ["Grace"] * 30
+    await house.door.passwords.accept_invitation(secret, PASSWORD, None, "10.0.0.1")
+    for spent in (first, secret, "made up"):
+        with refused(AuthCode.INVITATION_REFUSED):
+            await house.door.passwords.invited(spent, "10.0.0.1")
+
+
+def test_of_whom_no_group_gives_a_role_the_log_says_which_groups_came_and_the_person_hears_none() -> None:
+    error = no_role("https://corp", "5f1c", {f"group {number:02}\n" for number in range(30)})
+    assert error.reason.startswith(
+        "https://corp: no group of '5f1c' gives a role here; groups that came: 'group 00\\n', "
+    )
+    assert error.reason.endswith(" and 10 more")
+    assert "group" not in str(error.args[0]).replace("one of your groups", "")
 
 
 async def test_an_invited_person_joins_with_the_name_and_roles_of_the_invitation(house: House) -> None:
@@ -370,6 +394,17 @@ async def test_a_session_ends_when_it_is_not_used_or_is_too_old(house: House) ->
         await house.door.sessions.principal(other.secret)
 
 
+async def test_a_clock_that_is_ahead_for_a_moment_ends_no_session_for_good(house: House) -> None:
+    signed_in = await house.first_admin()
+    right = house.now
+    house.now += timedelta(days=400)
+    with refused(AuthCode.NOT_SIGNED_IN):
+        await house.door.sessions.principal(signed_in.secret)
+    await house.door.settle()
+    house.now = right
+    assert (await house.door.sessions.principal(signed_in.secret)).id == signed_in.principal.id
+
+
 async def test_signing_out_ends_the_session(house: House) -> None:
     signed_in = await house.first_admin()
     await house.door.sessions.end(signed_in.secret)
@@ -552,9 +587,12 @@ async def test_a_sign_in_beside_a_change_of_the_password_begins_no_session(house
         def __init__(self, before: MemoryPeopleStore) -> None:
             vars(self).update(vars(before))
 
-        async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
-            await self.replace_password(session.person, "another", keep="")
-            return await super().add_session(session, password_hash)
+        async def add_session(self, session: SessionRecord, grounds: Grounds | None = None) -> bool:
+            former = await self.person(session.person)
+            assert former is not None
+            assert former.password_hash is not None
+            assert await self.replace_password(session.person, former.password_hash, "another", keep="")
+            return await super().add_session(session, grounds)
 
     house.open(ChangedMeanwhile(house.store))
     with refused(AuthCode.SIGN_IN_REFUSED):

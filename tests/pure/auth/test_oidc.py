@@ -110,6 +110,7 @@ async def test_the_shown_name_is_one_that_no_other_looks_like(anew: Documents) -
         ("Pia Grün", "Pia Grün"),
         ("\u0420ia", "pia@corp"),
         ("admin\u202e", "pia@corp"),
+        ("pn_0123456789abcdef", "pia@corp"),
         (None, "pia@corp"),
     ):
         token = signed(claims(anew, name=name, preferred_username="pia@corp"))
@@ -207,7 +208,7 @@ def test_issuers_are_read_with_their_secrets_from_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "1 to 20"), ("x = 1", "1 to 20"), ("[issuer]", "1 to 20"), ("[[", "TOML"), (GOOD * 21, "1 to 20"),
+        ("", "1 to 20"), ("x = 1", "1 to 20"), ("[issuer]", "1 to 20"), ("[[", "is not TOML"), (GOOD * 21, "1 to 20"),
         (GOOD + GOOD, "twice"), (GOOD.replace('"corp"', '"Corp/.."'), "`id`"), (GOOD.replace("https", "http"), "`url`"),
         (GOOD.replace("example.org", "example.org?x"), "`url`"), (GOOD + "client_secret = 's'", "unknown"),
         (GOOD.replace("client_id", "#"), "`client_id` is missing"), (GOOD + "scopes = ['email']", "`scopes`"),

@@ -88,6 +88,18 @@ async def test_nobody_is_out_while_the_provider_does_not_say_so(desk: Desk, answ
     assert (looked.changed, await desk.is_here(session)) == (False, True)
 
 
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [("invalid_scope", "`offline_access`"), ("invalid_client", "`client_id`"), ("unauthorized_client", "the grant")],
+)
+async def test_a_refusal_that_is_about_the_service_says_what_it_means(desk: Desk, code: str, meaning: str) -> None:
+    await desk.arrive()
+    desk.documents.answers["/token"] = (400, {"error": code})
+    [said] = (await desk.look()).troubles
+    assert f": {code} (" in said
+    assert meaning in said
+
+
 async def test_the_token_that_takes_the_place_of_the_last_one_is_kept_and_none_is_readable(desk: Desk) -> None:
     await desk.arrive()
     kept = (await desk.store.identities())[0].grant

@@ -150,6 +150,8 @@ def test_a_name_in_any_one_script_will_do(name: str) -> None:
         "\u093eada",
         "हि\u0301",
         "あda",
+        "pn_0123",
+        "PN_ada",
     ],
 )
 def test_a_name_that_could_pass_for_another_is_refused(name: str) -> None:

@@ -62,7 +62,7 @@ def test_a_version_is_the_digest_of_the_text() -> None:
         (RULE.replace("@reason", '@obligation("") @reason'), "`@obligation` must be"),
         (RULE.replace("@reason", "@obligation @reason"), "`@obligation` must be"),
         (RULE.replace("@reason", '@obligation("confirmation;") @reason'), "`@obligation` must be"),
-        (RULE.replace("@reason", '@qos("fastest") @reason'), "`@qos` stands on"),
+        (RULE.replace("@reason", '@qos("Fast est") @reason'), "`@qos` stands on"),
         (RULE.replace("@reason", '@qos("bulk") @reason').replace("permit", "forbid"), "`@qos` stands on"),
         (RULE.replace("principal,", "principal == ?principal,"), "templates"),
         (RULE.replace("browse", "brwse"), "brwse"),

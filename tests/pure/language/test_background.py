@@ -368,3 +368,8 @@ def test_a_plan_shows_the_words_that_were_taken_for_background() -> None:
 def test_a_statement_about_the_destination_is_asked_about(where: str) -> None:
     assert read(f"{where}, {ROUTE}").outcome == "ask"
     assert read(f"{where.replace('archive', 'NCSA')}, {ROUTE}").outcome == "intent"
+
+
+@pytest.mark.parametrize("state", ["has failed", "has crashed", "is interrupted", "was aborted", "has stopped"])
+def test_news_that_the_data_is_spoiled_is_asked_about(state: str) -> None:
+    assert read(f"The run {state}. {ROUTE}").outcome == "ask"

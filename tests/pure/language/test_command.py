@@ -1,14 +1,16 @@
 """The command `headrace interpret`, as people and scripts run it."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import typer
-from tests.pure.language.made import HERE
+from tests.pure.language.made import HERE, read
 from typer.testing import CliRunner
 
 from headrace.guardrails.commands import interpret
+from headrace.guardrails.intents.context import Context, Endpoint
 
 APP = typer.Typer()
 APP.command()(interpret)
@@ -88,3 +90,20 @@ def test_a_bad_line_or_context_is_named(tmp_path: Path) -> None:
 def test_without_a_context_only_local_is_known() -> None:
     assert RUN.invoke(APP, ["copy /a to /b"]).exit_code == 0
     assert RUN.invoke(APP, ["copy krios1:/a to /b"]).exit_code == 3
+
+
+def test_an_unknown_endpoint_is_answered_with_those_there_are_and_a_nodes_name_with_its_own() -> None:
+    places = tuple(Endpoint(f"store{number}", node="dtn1" if number < 2 else "dtn2") for number in range(12))
+    context = Context(now=datetime.now(UTC), timezone="UTC", endpoints=places)
+    said = [one.message for one in read("copy dtn1:/a to zzz:/b", context).questions]
+    assert "there is no endpoint called `dtn1`; a node is, and it has `store0`, `store1`" in said
+    listed = ", ".join(f"`store{number}`" for number in range(8))
+    assert f"there is no endpoint called `zzz`; there are {listed} and 4 more" in said
+
+
+def test_no_question_has_a_name_from_inside_the_program() -> None:
+    context = Context(now=datetime.now(UTC), timezone="UTC", endpoints=(Endpoint("here"),))
+    said = " ".join(one.message for one in read("undo the last transfer", context).questions)
+    assert said
+    assert "marker" not in said
+    assert "select" not in said

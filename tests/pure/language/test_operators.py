@@ -217,3 +217,31 @@ def test_a_place_beside_another_is_asked_about(words: str) -> None:
 @pytest.mark.parametrize("words", ["a file", "another file", "one image", "a folder", "the first file"])
 def test_one_of_the_files_is_not_the_whole_folder(words: str) -> None:
     assert read(f"copy {words} from krios1:/a to archive:/a").outcome == "ask"
+
+
+@pytest.mark.parametrize("opening", ["thanks but no.", "hello but no.", "ok, but no!", "thank you, but no."])
+def test_a_no_behind_a_but_is_never_passed_over(opening: str) -> None:
+    assert "action" in asked(f"{opening} Copy krios1:/a to archive:/a")
+
+
+@pytest.mark.parametrize("files", ["best micrographs", "final stacks", "good scans", "failed movies", "small files"])
+@pytest.mark.parametrize("pattern", ["the {} (*.mrc)", "only the {} (*.mrc)", "the {}, *.mrc,"])
+def test_a_pattern_does_not_say_which_files_are_the_best(files: str, pattern: str) -> None:
+    answer = read(f"copy {pattern.format(files)} from krios1:/a to archive:/a")
+    assert answer.outcome == "ask"
+    assert any(files in (question.words or "") for question in answer.questions)
+
+
+def test_a_size_says_which_files_are_small() -> None:
+    assert slot_of("only small files (up to 64 KiB)", "max_size") == 65536
+
+
+def test_a_word_that_closes_a_letter_says_which_files_inside_a_request() -> None:
+    assert read("copy best *.mrc from krios1:/a to archive:/a").outcome == "ask"
+    assert intent_of("Copy krios1:/a to archive:/a. Best, Anna")["action"] == "copy"
+
+
+@pytest.mark.parametrize("words", ["the run starts at 22:00", "the data was taken on Tuesday"])
+def test_what_is_told_of_the_data_is_no_option(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+    assert read(f"{words}. {ROUTE}").outcome == "ask"

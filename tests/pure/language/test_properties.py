@@ -345,6 +345,16 @@ def test_the_reading_of_numbers_and_words_does_not_depend_on_the_ids_of_transfer
     assert read(text, known).questions == read(text).questions
 
 
+@pytest.mark.parametrize("name", ["10", "at", "gig", "to", "files"])
+def test_the_reading_of_numbers_and_words_does_not_depend_on_the_names_of_the_last_plan(name: str) -> None:
+    assert CONTEXT.last is not None
+    last = replace(CONTEXT.last, source=f"krios1:/raw/{name}", destination=f"archive:/{name}")
+    known = replace(CONTEXT, plans=(last,))
+    text = "copy the files in krios1:/a to archive:/a at 10 gig"
+    assert read(text, known).to_json() == read(text).to_json()
+    assert read(text, known).questions == read(text).questions
+
+
 READ_ALL = """
 import json, sys
 from tests.pure.language.made import HERE, read

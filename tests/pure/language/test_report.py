@@ -3,6 +3,9 @@
 import pytest
 from tests.pure.language.report import PAGE, SETS, scored_sets
 
+# Seven thousand sentences take half a minute of one processor, and minutes where it is shared.
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(scope="module")
 def rows() -> list[str]:

@@ -92,6 +92,12 @@ PLANTED = [
         "headrace doctor --probe",
     ),
     Planted(
+        "a slow destination whose memory still takes what arrives",
+        seen(SENDS, {"receive": 15 * S, "write": S, "commit": 4 * S}, bytes_durable=40 * MB),
+        Limit.DESTINATION_STORAGE,
+        "destination",
+    ),
+    Planted(
         "small files",
         seen(
             SENDS, {"receive": 8 * S, "commit": 7 * S}, files_done=20_000, bytes_received=20 * MB, bytes_durable=20 * MB
@@ -121,11 +127,17 @@ PLANTED = [
         "tcp_rmem='4096 131072 8388608'",
     ),
     Planted(
+        "a receive buffer of 32 kB, which is no pressure",
+        seen(SENDS, RECEIVES, each=flow(rwnd_limited=4 * S, send_window=16_000), far=flow(receive_window=16_000)),
+        Limit.RECEIVE_WINDOW,
+        "destination",
+    ),
+    Planted(
         "kernel memory pressure",
         seen(
             SENDS,
             RECEIVES,
-            each=flow(rwnd_limited=4 * S, send_window=35_000),
+            each=flow(rwnd_limited=4 * S, send_window=35_000, mss=8948),
             far=flow(receive_window=35_000),
         ),
         Limit.SOCKET_MEMORY,
@@ -141,7 +153,65 @@ PLANTED = [
     ),
     Planted("loss", seen(SENDS, RECEIVES, each=flow(retransmits=200)), Limit.LOSS, "network", "bbr"),
     Planted("a flat cap", seen(SENDS, RECEIVES), Limit.PATH, "network", "headrace doctor --rate LINK --rtt 20"),
-    Planted("one stream", seen(SENDS, RECEIVES, flows=1), Limit.FEW_STREAMS, "network", "more streams"),
+    Planted(
+        "one stream that loses packets",
+        seen(SENDS, RECEIVES, flows=1, each=flow(retransmits=20)),
+        Limit.FEW_STREAMS,
+        "network",
+        "more streams",
+    ),
+    Planted("one stream that fills its path", seen(SENDS, RECEIVES, flows=1), Limit.PATH, "network"),
+    Planted(
+        "losses while packets wait in a queue, which are the path's own",
+        seen(SENDS, RECEIVES, each=flow(retransmits=2000, rtt=45_000)),
+        Limit.PATH,
+        "network",
+    ),
+    Planted(
+        "losses that bbr passes over",
+        seen(SENDS, RECEIVES, each=flow(retransmits=2000, congestion_control="bbr")),
+        Limit.PATH,
+        "network",
+    ),
+    Planted(
+        "losses that are too many for bbr, too",
+        seen(SENDS, RECEIVES, each=flow(retransmits=20_000, congestion_control="bbr")),
+        Limit.LOSS,
+        "network",
+    ),
+    Planted(
+        "a source whose container gets little processor time, whatever it was doing when it had to wait",
+        seen({"read": 12 * S, "hash": 3 * S, "send": 4 * S}, RECEIVES, each=replace(IDLE, cpu=S // 2, cpu_wait=4 * S)),
+        Limit.SOURCE_CPU,
+        "source",
+        "limits of containers",
+    ),
+    Planted(
+        "a destination whose threads compute all the time, though they are in the stage of receiving",
+        seen(SENDS, {"receive": 19 * S}, each=flow(cpu=S, rwnd_limited=3 * S), far=flow(cpu=4 * S)),
+        Limit.DESTINATION_CPU,
+        "destination",
+    ),
+    Planted(
+        "a slow source whose threads compute a little",
+        seen({"read": 15 * S, "send": 3 * S}, RECEIVES, each=replace(IDLE, cpu=S, cpu_wait=S)),
+        Limit.SOURCE_STORAGE,
+        "source",
+    ),
+    Planted(
+        "a share of the link of its source",
+        seen({"send": 3 * S, "share": 14 * S}, RECEIVES, each=IDLE),
+        Limit.SHARE,
+        "source",
+        "headrace qos show",
+    ),
+    Planted(
+        "a share of the link of its destination, which shuts its window",
+        seen(SENDS, {"receive": 4 * S, "share": 14 * S}, each=flow(rwnd_limited=4 * S)),
+        Limit.SHARE,
+        "destination",
+        "headrace qos show",
+    ),
     Planted(
         "a ceiling", seen({"send": 3 * S, "ceiling": 14 * S}, RECEIVES, each=IDLE), Limit.CEILING, "service", "rate"
     ),
@@ -192,6 +262,19 @@ def test_the_figures_shown_are_those_that_were_measured() -> None:
     }
 
 
+def test_a_transfer_that_waits_for_its_share_is_told_its_class_its_links_and_what_it_is_entitled_to() -> None:
+    waits = seen({"send": 3 * S, "share": 14 * S}, RECEIVES, each=IDLE)
+    share = m.TransferShare(
+        transfer="tr_1", qos_class="bulk", links=["uplink"], guaranteed_bps=100 * MB, entitled_bps=800 * MB
+    )
+    found = diagnose("tr_1", waits, share=share)
+    shown = {one.name: (one.value, one.unit) for one in found.evidence}
+    assert shown["entitled to"] == (800 * MB, "b/s")
+    assert shown["guaranteed"] == (100 * MB, "b/s")
+    assert "as class `bulk` on `uplink`" in found.said
+    assert "floor_bps = 1600000000" in " ".join(found.remedy), "twice of what it takes"
+
+
 def test_a_share_that_no_window_or_loss_explains_is_none_of_theirs() -> None:
     near = flow(rwnd_limited=S, sndbuf_limited=S, retransmits=40)
     assert diagnose("tr_1", seen(SENDS, RECEIVES, each=near)).limit is Limit.PATH
@@ -204,6 +287,24 @@ def test_a_count_that_begins_anew_counts_as_nothing() -> None:
     assert (found.received, found.durable, found.rate_bps, found.flow_sum("busy")) == (0, 0, 0, 0)
     restarted = replace(whole.after, source=SideSample(flows={0: FlowSample(busy=S)}, stages={"send": S}))
     assert Between(replace(BEFORE, source=whole.after.source), restarted).busy_s("source") == 0
+
+
+def test_a_count_that_wraps_counts_as_nothing_until_it_has_grown_again() -> None:
+    near_the_end = flow(retransmits=2**32 - 10, sent=2**32 - 1000)
+    before = replace(BEFORE, source=SideSample(flows=dict.fromkeys(range(4), near_the_end), stages={}))
+    wrapped = seen(SENDS, RECEIVES, each=flow(busy=10 * S, retransmits=5, sent=500))
+    found = Between(before, wrapped.after)
+    assert (found.flow_sum("retransmits"), found.flow_sum("sent"), found.flow_sum("busy")) == (0, 0, 20 * S)
+    assert diagnose("tr_1", found).limit is Limit.PATH
+
+
+def test_where_the_kernel_refuses_tcp_info_stages_alone_are_judged() -> None:
+    slow = {"receive": 4 * S, "write": 10 * S, "commit": 4 * S}
+    assert diagnose("tr_1", seen(SENDS, slow, flows=0)).limit is Limit.DESTINATION_STORAGE
+    assert diagnose("tr_1", seen({"hash": 12 * S, "send": 5 * S}, RECEIVES, flows=0)).limit is Limit.SOURCE_CPU
+    network = diagnose("tr_1", seen(SENDS, RECEIVES, flows=0))
+    assert (network.limit, network.where) == (Limit.PATH, "network")
+    assert "encrypting and sending" in network.said
 
 
 def test_too_little_says_nothing() -> None:
@@ -233,7 +334,12 @@ COUNT = st.integers(0, 2**64)
     before=st.fixed_dictionaries(dict.fromkeys(STAGES, COUNT)),
     after=st.fixed_dictionaries(dict.fromkeys(STAGES, COUNT)),
     flows=st.lists(
-        st.builds(FlowSample, **dict.fromkeys(("rtt", "busy", "sent", "retransmits", "rwnd_limited"), COUNT)),
+        st.builds(
+            FlowSample,
+            **dict.fromkeys(
+                ("rtt", "min_rtt", "busy", "sent", "retransmits", "rwnd_limited", "cpu", "cpu_wait"), COUNT
+            ),
+        ),
         max_size=3,
     ),
     counts=st.fixed_dictionaries(

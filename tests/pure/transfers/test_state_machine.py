@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from headrace.api.transfers.advice import ADVICE
 from headrace.api.transfers.state_machine import (
     END_STATES,
     OBSTACLES,
@@ -420,3 +421,11 @@ class EveryWay(RuleBasedStateMachine):
 
 EveryWay.TestCase.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
 TestEveryWay = EveryWay.TestCase
+
+
+def test_each_code_of_a_file_has_the_advice_of_the_documentation() -> None:
+    table = DOCS.partition("## One file; the others go on")[2].partition("\n## ")[0]
+    documented = {code.strip(" `"): advice.strip() for code, _, advice in (
+        line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")
+    )}  # fmt: skip
+    assert documented == ADVICE

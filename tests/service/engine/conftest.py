@@ -143,9 +143,9 @@ class Site:
         }
         return draft | found, survey
 
-    async def start(self, transfer: str, ticket: str) -> None:
+    async def start(self, transfer: str, ticket: str, share: str = "") -> None:
         lists, results = self.folder_of(transfer, "lists"), self.folder_of(transfer, "results")
-        await self.hub.start_attempt(ticket=ticket, lists_dir=lists, result_dir=results)
+        await self.hub.start_attempt(ticket=ticket, lists_dir=lists, result_dir=results, share=share)
 
     async def ended(self, transfer: str) -> AttemptEnded:
         return await self.next(AttemptEnded, lambda event: event.transfer == transfer)

@@ -83,6 +83,27 @@ async def test_a_stopped_attempt_goes_on_where_it_was(site: Site) -> None:
     assert int(str(word["resent_bytes"])) == last.bytes_received - last.bytes_durable <= 8 * 4 * MIB
 
 
+async def test_a_link_and_a_share_of_it_can_be_changed_while_it_runs(site: Site) -> None:
+    source, destination = await site.node("from"), await site.node("to")
+    (source.root / "large").write_bytes(os.urandom(48 * MIB))
+    surveyed, _ = await site.plan("tr_1", source, destination)
+
+    def links(rate_bps: int) -> str:
+        return json.dumps({"links": [{"name": "uplink", "rate_bps": rate_bps, "rest_percent": 10, "classes": []}]})
+
+    await site.hub.set_shares(node=source.key, shares=links(8_000_000))
+    share = {"class": "bulk", "weight": 1, "source_links": ["uplink"], "dscp": 10}
+    await site.start("tr_1", site.ticket("tr_1", surveyed), json.dumps(share))
+    with pytest.raises(EngineError) as info:
+        await site.hub.set_share(transfer="tr_1", share='{"class": "bulk", "weight": 0}')
+    assert info.value.code == "shares_invalid"
+    await site.hub.set_share(transfer="tr_1", share=json.dumps(share | {"weight": 2}))
+    slow = await site.next(AttemptProgress, lambda event: event.source.stages.share_us > 0)
+    assert slow.destination.stages.share_us < slow.source.stages.share_us
+    await site.hub.set_shares(node=source.key, shares=links(100_000_000_000))
+    assert (await site.ended("tr_1")).outcome == "complete"
+
+
 async def test_a_rate_can_be_changed_while_it_runs(site: Site) -> None:
     source, destination = await site.node("from"), await site.node("to")
     (source.root / "large").write_bytes(os.urandom(48 * MIB))

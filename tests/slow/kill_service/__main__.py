@@ -13,9 +13,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from pathlib import Path
 
 from demo.stage import REPOSITORY, Stage, say
+from tests.servers.postgres import postgres_running
+from tests.slow.kill_service.front import front_of
 from tests.slow.kill_service.house import House
 from tests.slow.kill_service.verdict import (
     END_LIMIT_S,
@@ -25,6 +28,7 @@ from tests.slow.kill_service.verdict import (
     missed,
     nodes_back,
     service_kills,
+    taken_over,
     until_ended,
 )
 from tests.slow.kill_service.work import Book, Moments, Mover, Publishers
@@ -52,13 +56,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make campaign", description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--processes", type=int, choices=[1, 2], default=1, help="of the service; 2 take PostgreSQL")
     arguments = parser.parse_args()
-    say(f"campaign of {arguments.kills} kills of the service, seed {arguments.seed}")
+    if arguments.processes > 1 and arguments.store != "postgresql":
+        parser.error("several processes are one site on PostgreSQL only: give --store postgresql, too")
+    say(
+        f"campaign of {arguments.kills} kills of the service ({arguments.processes} processes, {arguments.store}), "
+        f"seed {arguments.seed}"
+    )
     home = REPOSITORY / ".demo"
     home.mkdir(exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="campaign-", dir=home))
-    with Stage(folder) as stage:
-        report = asyncio.run(campaign(House(stage), arguments.kills, arguments.seed))
+    with ExitStack() as opened:
+        postgresql = arguments.store == "postgresql"
+        database = opened.enter_context(postgres_running()).database() if postgresql else ""
+        names = [f"service-{number + 1}" for number in range(arguments.processes)]
+        front = opened.enter_context(front_of(folder, names)) if len(names) > 1 else None
+        stage = opened.enter_context(Stage(folder))
+        report = asyncio.run(campaign(House(stage, database=database, front=front), arguments.kills, arguments.seed))
     say(json.dumps(report))
     if report["findings"]:
         say(f"the folders are kept: {folder}")
@@ -104,6 +120,7 @@ async def campaign(house: House, kills: int, seed: int) -> dict[str, object]:
         "policies_published": book.published,
         "unanswered": book.unanswered,
         "nodes_back_s": nodes_back(house.back),
+        **({} if house.front is None else taken_over(house.taken_over_s, house.repeated)),
         "findings": book.findings,
     }
 
@@ -118,11 +135,19 @@ async def _kill(house: House, moments: Moments, chance: random.Random, kills: in
             moment = "anything"
         # The point of a campaign: the kill comes at any moment from here on.
         await asyncio.sleep(chance.uniform(0, MOMENTS[moment]))
-        await house.kill(victims)
+        await house.kill(_processes(house, victims, chance))
         killed[victims, moment] += 1
         if "service" in victims and (number + 1) % 10 == 0:
             say(f"  {number + 1} of {kills}")
     return killed
+
+
+def _processes(house: House, victims: tuple[str, ...], chance: random.Random) -> tuple[str, ...]:
+    """Say which processes die: of several processes of the service one, which leads or not."""
+    if house.front is None:
+        return victims
+    one = chance.choice(list(house.front.behind))
+    return tuple(one if name == "service" else name for name in victims)
 
 
 def _dice(seed: int) -> random.Random:

@@ -82,6 +82,16 @@ def nodes_back(back: Sequence[Back]) -> dict[str, float | str]:
     }
 
 
+def taken_over(seconds: Sequence[float], repeated: Mapping[int, int]) -> dict[str, object]:
+    """Say what the kills of the process that led cost: time without nodes, and calls that had to be made again."""
+    times = sorted(seconds) or [0.0]
+    return {
+        "kills_of_the_leader_alone": len(seconds),
+        "nodes_at_the_next_leader_s": {"median": round(statistics.median(times), 2), "longest": round(times[-1], 2)},
+        "calls_made_again": {f"{times} times": count for times, count in sorted(repeated.items()) if times},
+    }
+
+
 async def judge(house: House, book: Book) -> dict[str, int]:
     """Add what is wrong to the book's findings; return what was counted."""
     plans: list[m.Plan] = []

@@ -166,12 +166,14 @@ class Mover:
     def _compare(self, ended: m.Transfer, source: Path, destination: Path, tree: Tree, wish: str) -> None:
         """Compare byte by byte what arrived, and what is left, with what was sent.
 
-        A cancel that comes while a move deletes its sources ends that: everything has arrived, and the rest stays.
+        A cancel that comes while a move deletes its sources ends that: everything has arrived, the rest stays, and the
+        transfer says how many.
         """
         if _read(destination) != tree:
             self.book.findings.append(f"{ended.id}: what arrived in {destination} is not what was sent")
         left = _read(source)
-        if (ended.action, wish) == ("move", "cancel") and left.items() <= tree.items():
+        is_left = left.items() <= tree.items() and len(left) == ended.progress.sources_kept
+        if (ended.action, wish) == ("move", "cancel") and is_left:
             return
         if left != ({} if ended.action == "move" else tree):
             self.book.findings.append(f"{ended.id}: the source {source} of a {ended.action} holds {sorted(left)}")

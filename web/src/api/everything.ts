@@ -1,5 +1,5 @@
 import { answer, api } from "./client";
-import type { Person, PolicyVersion } from "./schema";
+import type { Person, PolicyVersion, QosVersion } from "./schema";
 
 /** As many people as one answer holds. */
 const MOST = 1000;
@@ -25,3 +25,6 @@ export const everybody = (signal: AbortSignal): Promise<Person[]> =>
 
 export const everyPolicy = (signal: AbortSignal): Promise<PolicyVersion[]> =>
   everything((after) => answer(api.GET("/api/v1/policies", { params: { query: { after } }, signal })));
+
+export const everyQos = (signal: AbortSignal): Promise<QosVersion[]> =>
+  everything((after) => answer(api.GET("/api/v1/qos/versions", { params: { query: { after } }, signal })));

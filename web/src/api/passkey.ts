@@ -9,8 +9,8 @@ const LIMIT_MS = 240_000;
 
 /** The person, or the browser, gave no answer. */
 export class NoAnswer extends Error {
-  constructor() {
-    super(t("passkey.noAnswer"));
+  constructor(detail = t("passkey.noAnswer")) {
+    super(detail);
     this.name = "NoAnswer";
   }
 }

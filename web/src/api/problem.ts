@@ -1,6 +1,7 @@
 /** One place turns whatever went wrong with a call into words. */
 
 import { t, tData } from "../i18n";
+import { NoAnswer } from "./passkey";
 import type { Problem } from "./schema";
 
 export class ApiError extends Error {
@@ -30,6 +31,7 @@ export function inWords(error: unknown): Words {
     return { title: tData("problem", code, title), detail, code };
   }
   if (error instanceof Unreachable) return { title: t("error.unreachable"), detail: t("error.unreachable.detail"), code: null };
+  if (error instanceof NoAnswer) return { title: t("passkey.noAnswer.title"), detail: error.message, code: null };
   return { title: t("error.unexpected"), detail: error instanceof Error ? error.message : String(error), code: null };
 }
 

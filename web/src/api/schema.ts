@@ -243,6 +243,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/invitations/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look At Invitation
+         * @description Say whom a one-time link invites; it can still be used.
+         */
+        post: operations["look_at_invitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -871,6 +891,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plans/{plan}/losses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Losses
+         * @description List what a plan replaces at its destination, then what it deletes there, name by name; nothing is moved.
+         */
+        get: operations["losses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/plans/{plan}/why": {
         parameters: {
             query?: never;
@@ -989,6 +1029,90 @@ export interface paths {
          * @description Make a version active (a retired one: roll back); never by its author.
          */
         post: operations["publish_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/qos": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Qos
+         * @description Show the links, classes and calendars in force, and what transfers get by them.
+         */
+        get: operations["qos"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/qos/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check Qos
+         * @description Say what stands against publishing a text; nothing is stored.
+         */
+        post: operations["check_qos"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/qos/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Qos Versions
+         * @description List the versions of links, classes and calendars, newest first, as many as fit an answer.
+         */
+        get: operations["qos_versions"];
+        put?: never;
+        /**
+         * Propose Qos
+         * @description Store a text that could be published as a proposed version.
+         */
+        post: operations["propose_qos"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/qos/versions/{version}/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish Qos
+         * @description Put a version in force (a retired one: propose it anew); never by its author.
+         */
+        post: operations["publish_qos"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1527,6 +1651,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transfers/{transfer}/measured": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Measured
+         * @description Show what both nodes measured of a transfer's data connections and stages: now, or over its last attempt.
+         */
+        get: operations["measured"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transfers/{transfer}/throughput": {
         parameters: {
             query?: never;
@@ -1595,7 +1739,7 @@ export interface components {
              * Action
              * @enum {string}
              */
-            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "drop" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "halt" | "release" | "run_again";
+            action: "confirm" | "decline" | "approve" | "refuse" | "submit" | "revise" | "drop" | "pause" | "resume" | "cancel" | "retry" | "set_rate" | "set_class" | "set_deadline" | "halt" | "release" | "run_again";
             /** Allowed */
             allowed: boolean;
             /**
@@ -1840,15 +1984,28 @@ export interface components {
         };
         /**
          * ControlRequest
-         * @description Steer a running transfer. `rate_bps` with `set_rate`: null lifts the ceiling to the plan's own.
+         * @description Steer a running transfer.
          */
         ControlRequest: {
             /**
              * Action
              * @enum {string}
              */
-            action: "pause" | "resume" | "cancel" | "retry" | "set_rate";
-            /** Rate Bps */
+            action: "pause" | "resume" | "cancel" | "retry" | "set_rate" | "set_class" | "set_deadline";
+            /**
+             * Deadline
+             * @description with `set_deadline`: null takes it away
+             */
+            deadline?: string | null;
+            /**
+             * Qos Class
+             * @description with `set_class`: no higher one than policy gives
+             */
+            qos_class?: string | null;
+            /**
+             * Rate Bps
+             * @description with `set_rate`: null lifts the ceiling to the plan's own
+             */
             rate_bps?: number | null;
             /**
              * Reason
@@ -2124,6 +2281,12 @@ export interface components {
          * @description A file that did not arrive, and why.
          */
         FailedFile: {
+            /**
+             * Advice
+             * @description what to do about it, as one sentence; empty: no more than `message`
+             * @default
+             */
+            advice: string;
             /** Error */
             error: string;
             /** Message */
@@ -2132,6 +2295,103 @@ export interface components {
             path: string;
             /** Retry */
             retry: boolean;
+        };
+        /**
+         * Flow
+         * @description A data connection as the kernel of one end saw it last; what it does not tell is 0.
+         */
+        Flow: {
+            /**
+             * App Limited Percent
+             * @description of the time: there was nothing to send
+             * @default 0
+             */
+            app_limited_percent: number;
+            /**
+             * Congestion Control
+             * @default
+             */
+            congestion_control: string;
+            /**
+             * Cwnd Bytes
+             * @description congestion window
+             * @default 0
+             */
+            cwnd_bytes: number;
+            /**
+             * Delivery Rate Bps
+             * @description what the other end took when that was measured last
+             * @default 0
+             */
+            delivery_rate_bps: number;
+            /**
+             * Min Rtt Us
+             * @default 0
+             */
+            min_rtt_us: number;
+            /**
+             * Pacing Rate Bps
+             * @description what the kernel paces it to; 0: no limit
+             * @default 0
+             */
+            pacing_rate_bps: number;
+            /**
+             * Rate Bps
+             * @description what went over it in the time that was measured
+             * @default 0
+             */
+            rate_bps: number;
+            /**
+             * Receive Window Bytes
+             * @description most that this end would allow to be on its way to it
+             * @default 0
+             */
+            receive_window_bytes: number;
+            /**
+             * Reorderings
+             * @default 0
+             */
+            reorderings: number;
+            /**
+             * Retransmits
+             * @default 0
+             */
+            retransmits: number;
+            /**
+             * Rtt Us
+             * @description round trip; of what is received, as that end estimates it
+             * @default 0
+             */
+            rtt_us: number;
+            /**
+             * Rwnd Limited Percent
+             * @description of the time: held back by the receive window
+             * @default 0
+             */
+            rwnd_limited_percent: number;
+            /**
+             * Send Window Bytes
+             * @description what the other end allows to be on its way
+             * @default 0
+             */
+            send_window_bytes: number;
+            /**
+             * Sent Packets
+             * @description in the time that was measured, as the counts below
+             * @default 0
+             */
+            sent_packets: number;
+            /**
+             * Sndbuf Limited Percent
+             * @description of the time: held back by the send buffer
+             * @default 0
+             */
+            sndbuf_limited_percent: number;
+            /**
+             * Stream
+             * @description its number; both ends use the same
+             */
+            stream: number;
         };
         /**
          * FolderPage
@@ -2194,6 +2454,8 @@ export interface components {
         /**
          * GroupBindings
          * @description What groups give, and what is proposed; `changes`: whose rights the call has changed, or would change.
+         *
+         *     `issuers`: whose groups can give anything here.
          */
         GroupBindings: {
             /** Bindings */
@@ -2203,6 +2465,11 @@ export interface components {
              * @default []
              */
             changes: components["schemas"]["RightsChange"][];
+            /**
+             * Issuers
+             * @default []
+             */
+            issuers: components["schemas"]["IssuerHere"][];
             proposed?: components["schemas"]["GroupProposal"] | null;
         };
         /**
@@ -2350,7 +2617,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "audit_unsent" | "audit_unwritable" | "key_unusable" | "policy_differs" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
+        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
         /**
          * Identity
          * @description Who a person is elsewhere: `subject` at `issuer`; name and groups are as they were said there last.
@@ -2484,6 +2751,14 @@ export interface components {
             roles: string[];
         };
         /**
+         * InvitationLook
+         * @description The token of a one-time link, whose name is asked for.
+         */
+        InvitationLook: {
+            /** Token */
+            token: string;
+        };
+        /**
          * InvitationRequest
          * @description Invite a person by a one-time link.
          */
@@ -2511,8 +2786,29 @@ export interface components {
             valid_s: number;
         };
         /**
+         * Invited
+         * @description Who is invited by a one-time link.
+         */
+        Invited: {
+            /**
+             * Name
+             * @description what the person signs in with; none: the first administrator chooses it
+             */
+            name: string | null;
+        };
+        /**
+         * IssuerHere
+         * @description A provider or directory of the service: its id (a directory's domain), and the issuer that bindings name.
+         */
+        IssuerHere: {
+            /** Id */
+            id: string;
+            /** Issuer */
+            issuer: string;
+        };
+        /**
          * JoinToken
-         * @description Shown once. `commands` are the lines to run on the other host.
+         * @description Shown once. `commands` are the lines to run on the other host: to join, and after each restart of the host.
          */
         JoinToken: {
             /** Commands */
@@ -2524,6 +2820,12 @@ export interface components {
             expires: string;
             /** Name */
             name: string;
+            /**
+             * Only Here
+             * @description what stands against nodes on other hosts; empty: nothing
+             * @default
+             */
+            only_here: string;
             /** Token */
             token: string;
         };
@@ -2553,11 +2855,59 @@ export interface components {
             valid_s: number;
         };
         /**
+         * KeptReason
+         * @description Why a move left a source where it was, although the destination holds it.
+         * @enum {string}
+         */
+        KeptReason: "changed" | "differs" | "unproven" | "stopped" | "failed";
+        /**
+         * KeptSources
+         * @description Sources that a move left where they were, for one reason, as the source's node signed it.
+         */
+        KeptSources: {
+            /** Count */
+            count: number;
+            /**
+             * Detail
+             * @description why, in the node's words, for the first of them
+             */
+            detail: string;
+            reason: components["schemas"]["KeptReason"];
+        };
+        /**
          * Limit
          * @description What keeps a transfer from being faster, or from running.
          * @enum {string}
          */
-        Limit: "unknown" | "not_running" | "hours" | "stalled" | "ceiling" | "file_cost" | "source_storage" | "destination_storage" | "source_cpu" | "destination_cpu" | "socket_memory" | "receive_window" | "send_buffer" | "loss" | "few_files" | "few_streams" | "path";
+        Limit: "unknown" | "not_running" | "hours" | "stalled" | "ceiling" | "share" | "file_cost" | "source_storage" | "destination_storage" | "source_cpu" | "destination_cpu" | "socket_memory" | "receive_window" | "send_buffer" | "loss" | "few_files" | "few_streams" | "path";
+        /**
+         * Loss
+         * @description One name at the destination that a plan replaces or deletes, as it was when it was surveyed.
+         */
+        Loss: {
+            /** Bytes */
+            bytes: number;
+            /**
+             * How
+             * @enum {string}
+             */
+            how: "replaced" | "deleted";
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "file" | "dir" | "symlink";
+            /**
+             * Modified
+             * @description last change of its content
+             */
+            modified?: string | null;
+            /**
+             * Path
+             * @description below the plan's destination
+             */
+            path: string;
+        };
         /**
          * Me
          * @description Who is calling, and what that caller may do.
@@ -2598,6 +2948,83 @@ export interface components {
             scopes: string[];
             /** Session */
             session: boolean;
+        };
+        /**
+         * Measured
+         * @description What both nodes measured of a transfer: over the last seconds, or over its last attempt.
+         */
+        Measured: {
+            /**
+             * At
+             * @description when it was measured; null: nothing was
+             */
+            at?: string | null;
+            /**
+             * @default {
+             *       "flows": [],
+             *       "node": "",
+             *       "stages": [],
+             *       "threads": 0
+             *     }
+             */
+            destination: components["schemas"]["MeasuredSide"];
+            /**
+             * Live
+             * @description over the last seconds; else over all of its last attempt
+             * @default false
+             */
+            live: boolean;
+            /**
+             * Rate Bps
+             * @description what arrived in that time
+             * @default 0
+             */
+            rate_bps: number;
+            /**
+             * Seconds
+             * @description over how long
+             * @default 0
+             */
+            seconds: number;
+            /**
+             * @default {
+             *       "flows": [],
+             *       "node": "",
+             *       "stages": [],
+             *       "threads": 0
+             *     }
+             */
+            source: components["schemas"]["MeasuredSide"];
+            /** Transfer */
+            transfer: string;
+        };
+        /**
+         * MeasuredSide
+         * @description What one node measured.
+         */
+        MeasuredSide: {
+            /**
+             * Flows
+             * @default []
+             */
+            flows: components["schemas"]["Flow"][];
+            /**
+             * Node
+             * @default
+             */
+            node: string;
+            /**
+             * Stages
+             * @description those that took any time, in the order of the work
+             * @default []
+             */
+            stages: components["schemas"]["Stage"][];
+            /**
+             * Threads
+             * @description threads at work, on average
+             * @default 0
+             */
+            threads: number;
         };
         /**
          * Need
@@ -2790,6 +3217,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** LossPage */
+        Page_Loss_: {
+            /** Items */
+            items: components["schemas"]["Loss"][];
+            /** Next */
+            next?: string | null;
+        };
         /** NodePage */
         Page_Node_: {
             /** Items */
@@ -2829,6 +3263,13 @@ export interface components {
         Page_PolicyVersion_: {
             /** Items */
             items: components["schemas"]["PolicyVersion"][];
+            /** Next */
+            next?: string | null;
+        };
+        /** QosVersionPage */
+        Page_QosVersion_: {
+            /** Items */
+            items: components["schemas"]["QosVersion"][];
             /** Next */
             next?: string | null;
         };
@@ -3109,6 +3550,8 @@ export interface components {
              * @default []
              */
             origins: components["schemas"]["SlotOrigin"][];
+            /** @description its class, links and hours */
+            quality?: components["schemas"]["PlannedQuality"] | null;
             /**
              * Questions
              * @default []
@@ -3304,6 +3747,35 @@ export interface components {
             verify: "default" | "in-transit" | "at-rest" | "blake3" | "sha256" | "sha1" | "md5" | "crc32c" | "none";
             /** Window */
             window?: string[] | null;
+        };
+        /**
+         * PlannedQuality
+         * @description Of which class a plan is.
+         */
+        PlannedQuality: {
+            /**
+             * Calendar
+             * @description in whose hours alone its class runs
+             */
+            calendar?: string | null;
+            /**
+             * Links
+             * @description that it would take now
+             * @default []
+             */
+            links: string[];
+            /**
+             * Opens
+             * @description when these are open first; never, if null
+             */
+            opens?: string | null;
+            /** Qos Class */
+            qos_class: string;
+            /**
+             * Why
+             * @description which rule gives the class, or why it is a lower one
+             */
+            why: string;
         };
         /**
          * PolicyCheck
@@ -3593,6 +4065,14 @@ export interface components {
              * @default 0
              */
             resent_bytes: number;
+            /** @description what it gets of links, where it runs over any */
+            share?: components["schemas"]["TransferShare"] | null;
+            /**
+             * Sources Kept
+             * @description of the sources of a move that have arrived, those that stay; its receipt says why
+             * @default 0
+             */
+            sources_kept: number;
             /**
              * Streams
              * @default 0
@@ -3666,6 +4146,290 @@ export interface components {
             origin: string;
             /** Provider */
             provider: string;
+        };
+        /**
+         * Qos
+         * @description What is in force, and what transfers get by it now.
+         */
+        Qos: {
+            /**
+             * Calendars Open
+             * @description whether each calendar is open now
+             * @default {}
+             */
+            calendars_open: {
+                [key: string]: boolean;
+            };
+            document: components["schemas"]["QosDocument"];
+            /**
+             * Given By
+             * @description by class: the rules of the policy in force that give it
+             * @default {}
+             */
+            given_by: {
+                [key: string]: components["schemas"]["Rule"][];
+            };
+            /** Published */
+            published?: string | null;
+            /**
+             * Unknown Nodes
+             * @description names in links of nodes that there are no more
+             * @default []
+             */
+            unknown_nodes: string[];
+            /**
+             * Use
+             * @default []
+             */
+            use: components["schemas"]["QosLinkUse"][];
+            /** Version */
+            version: string;
+        };
+        /**
+         * QosCalendar
+         * @description When something is open.
+         */
+        QosCalendar: {
+            /**
+             * Closed
+             * @description days on which no hours begin
+             * @default []
+             */
+            closed: string[];
+            /**
+             * Hours
+             * @default []
+             */
+            hours: components["schemas"]["QosHours"][];
+            /** Name */
+            name: string;
+            /**
+             * Zone
+             * @default UTC
+             */
+            zone: string;
+        };
+        /**
+         * QosCheck
+         * @description Whether a text could be published.
+         */
+        QosCheck: {
+            document?: components["schemas"]["QosDocument"] | null;
+            /**
+             * Problems
+             * @default []
+             */
+            problems: components["schemas"]["QosProblem"][];
+            /** Valid */
+            valid: boolean;
+            /**
+             * Warnings
+             * @description deadlines that can be kept now, and could not be then
+             * @default []
+             */
+            warnings: components["schemas"]["QosProblem"][];
+        };
+        /**
+         * QosClass
+         * @description A class of transfers.
+         */
+        QosClass: {
+            /**
+             * Calendar
+             * @description in whose hours alone its transfers run
+             */
+            calendar?: string | null;
+            /** Congestion Control */
+            congestion_control?: string | null;
+            /**
+             * Dscp
+             * @description mark of its packets
+             */
+            dscp?: number | null;
+            /**
+             * Links
+             * @default []
+             */
+            links: components["schemas"]["QosClassLink"][];
+            /** Name */
+            name: string;
+            /**
+             * Priority
+             * @description higher goes first
+             * @default 0
+             */
+            priority: number;
+            /**
+             * Weight
+             * @default 10
+             */
+            weight: number;
+        };
+        /**
+         * QosClassLink
+         * @description What a class has on one link.
+         */
+        QosClassLink: {
+            /** Ceiling Bps */
+            ceiling_bps?: number | null;
+            /**
+             * Floor Bps
+             * @description what it gets before others share, while it wants it
+             * @default 0
+             */
+            floor_bps: number;
+            /** Link */
+            link: string;
+        };
+        /**
+         * QosDocument
+         * @description The links, classes and calendars of a site. Of two classes, the one that stands first is the lower.
+         */
+        QosDocument: {
+            /**
+             * Calendars
+             * @default []
+             */
+            calendars: components["schemas"]["QosCalendar"][];
+            /**
+             * Classes
+             * @default []
+             */
+            classes: components["schemas"]["QosClass"][];
+            /**
+             * Links
+             * @default []
+             */
+            links: components["schemas"]["QosLink"][];
+        };
+        /**
+         * QosHours
+         * @description Hours of some days of the week; over midnight when they close earlier than they open.
+         */
+        QosHours: {
+            /**
+             * Closes
+             * @default 24:00
+             */
+            closes: string;
+            /** Days */
+            days: ("mon" | "tue" | "wed" | "thu" | "fri" | "sat" | "sun")[];
+            /**
+             * Opens
+             * @default 00:00
+             */
+            opens: string;
+        };
+        /**
+         * QosLink
+         * @description A bottleneck of the network at a set of nodes, such as a site's uplink; its rate holds for each direction.
+         */
+        QosLink: {
+            /** Name */
+            name: string;
+            /**
+             * Nodes
+             * @description nodes behind it, by name
+             */
+            nodes: string[];
+            /**
+             * Peers
+             * @description nodes that are reached over it; none: every node that is not behind it
+             * @default []
+             */
+            peers: string[];
+            /**
+             * Rate Bps
+             * @description its capacity; null: no cap, and nothing is shared there
+             */
+            rate_bps?: number | null;
+            /**
+             * Rest Percent
+             * @description what lower priorities keep of it, whatever higher ones want
+             * @default 10
+             */
+            rest_percent: number;
+        };
+        /**
+         * QosLinkUse
+         * @description What runs over a link now in one direction, seen from the nodes behind it.
+         */
+        QosLinkUse: {
+            /** Link */
+            link: string;
+            /**
+             * Transfers
+             * @default []
+             */
+            transfers: components["schemas"]["TransferShare"][];
+            /**
+             * Way
+             * @default out
+             * @enum {string}
+             */
+            way: "out" | "in";
+        };
+        /**
+         * QosProblem
+         * @description One thing wrong with a text: where, what, and what to do.
+         */
+        QosProblem: {
+            /** Message */
+            message: string;
+            /**
+             * Where
+             * @description such as `class bulk: weight`; empty for the whole text
+             */
+            where: string;
+        };
+        /**
+         * QosText
+         * @description Links, classes and calendars as TOML.
+         */
+        QosText: {
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Text */
+            text: string;
+        };
+        /**
+         * QosVersion
+         * @description One version of the site's links, classes and calendars; `text` is TOML.
+         */
+        QosVersion: {
+            /** Author */
+            author: string;
+            /** Author Name */
+            author_name?: string | null;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            document: components["schemas"]["QosDocument"];
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            /** Published */
+            published?: string | null;
+            /** Publisher */
+            publisher?: string | null;
+            /** Publisher Name */
+            publisher_name?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "proposed" | "active" | "retired";
+            /** Text */
+            text: string;
+            /** Version */
+            version: string;
         };
         /**
          * Question
@@ -3762,6 +4526,12 @@ export interface components {
             id: string;
             /** Plan Digest */
             plan_digest: string;
+            /**
+             * Sources Kept
+             * @description sources of a move that have arrived and stay; the signed document names the first 100
+             * @default []
+             */
+            sources_kept: components["schemas"]["KeptSources"][];
             /**
              * Summary
              * @default
@@ -3971,6 +4741,32 @@ export interface components {
             text: string;
         };
         /**
+         * Stage
+         * @description A stage of the work of one node.
+         */
+        Stage: {
+            /**
+             * Busy Percent
+             * @description of the time that this node's threads spent in all stages
+             */
+            busy_percent: number;
+            /**
+             * Capacity Bps
+             * @description what the same threads would carry if this stage were all they did
+             */
+            capacity_bps?: number | null;
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "read" | "hash" | "send" | "receive" | "verify" | "write" | "commit" | "ceiling" | "share";
+            /**
+             * Threads
+             * @description threads that were in it, on average
+             */
+            threads: number;
+        };
+        /**
          * SubmitRequest
          * @description Run one sealed plan, named by its digest.
          */
@@ -4094,11 +4890,16 @@ export interface components {
             id: string;
             /** Last Used */
             last_used?: string | null;
+            /**
+             * Made By
+             * @description the administrator who made it for a service account
+             */
+            made_by?: string | null;
             /** Name */
             name: string;
             /**
              * Person
-             * @description who made it
+             * @description as whom it acts, who made it unless `made_by` did
              */
             person?: string | null;
             /** Scopes */
@@ -4188,6 +4989,12 @@ export interface components {
              * @default false
              */
             deadline_at_risk: boolean;
+            /**
+             * Deadline Note
+             * @description why its deadline is at risk
+             * @default
+             */
+            deadline_note: string;
             /** Destination */
             destination: string;
             /** Ended */
@@ -4239,10 +5046,17 @@ export interface components {
              *       "limiter": "",
              *       "rate_bps": 0,
              *       "resent_bytes": 0,
+             *       "sources_kept": 0,
              *       "streams": 0
              *     }
              */
             progress: components["schemas"]["Progress"];
+            /**
+             * Qos Class
+             * @description its class, by which it gets its share of links
+             * @default
+             */
+            qos_class: string;
             /** Rate Ceiling Bps */
             rate_ceiling_bps?: number | null;
             /** Receipt */
@@ -4441,6 +5255,53 @@ export interface components {
             window?: string[] | null;
         };
         /**
+         * TransferShare
+         * @description What a transfer gets of links.
+         */
+        TransferShare: {
+            /**
+             * Actual Bps
+             * @description what it takes now
+             * @default 0
+             */
+            actual_bps: number;
+            /**
+             * Entitled Bps
+             * @description its share of its tightest link; null: no cap there
+             */
+            entitled_bps?: number | null;
+            /**
+             * Guaranteed Bps
+             * @description that, as far as links have it left
+             * @default 0
+             */
+            guaranteed_bps: number;
+            /**
+             * Links
+             * @default []
+             */
+            links: string[];
+            /**
+             * Needed Bps
+             * @description what its deadline needs
+             * @default 0
+             */
+            needed_bps: number;
+            /** Qos Class */
+            qos_class: string;
+            /**
+             * Transfer
+             * @description empty for those of others
+             * @default
+             */
+            transfer: string;
+            /**
+             * Weight
+             * @default 1
+             */
+            weight: number;
+        };
+        /**
          * TransferState
          * @description Where a transfer stands.
          *
@@ -4516,6 +5377,7 @@ export type Entry = components['schemas']['Entry'];
 export type Estimate = components['schemas']['Estimate'];
 export type Evidence = components['schemas']['Evidence'];
 export type FailedFile = components['schemas']['FailedFile'];
+export type Flow = components['schemas']['Flow'];
 export type FolderPage = components['schemas']['FolderPage'];
 export type Given = components['schemas']['Given'];
 export type GroupBinding = components['schemas']['GroupBinding'];
@@ -4532,11 +5394,19 @@ export type IdentityLink = components['schemas']['IdentityLink'];
 export type InterpretRequest = components['schemas']['InterpretRequest'];
 export type Interpretation = components['schemas']['Interpretation'];
 export type Invitation = components['schemas']['Invitation'];
+export type InvitationLook = components['schemas']['InvitationLook'];
 export type InvitationRequest = components['schemas']['InvitationRequest'];
+export type Invited = components['schemas']['Invited'];
+export type IssuerHere = components['schemas']['IssuerHere'];
 export type JoinToken = components['schemas']['JoinToken'];
 export type JoinTokenRequest = components['schemas']['JoinTokenRequest'];
+export type KeptReason = components['schemas']['KeptReason'];
+export type KeptSources = components['schemas']['KeptSources'];
 export type Limit = components['schemas']['Limit'];
+export type Loss = components['schemas']['Loss'];
 export type Me = components['schemas']['Me'];
+export type Measured = components['schemas']['Measured'];
+export type MeasuredSide = components['schemas']['MeasuredSide'];
 export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
@@ -4545,12 +5415,14 @@ export type PageAuditEvent = components['schemas']['Page_AuditEvent_'];
 export type PageEndpoint = components['schemas']['Page_Endpoint_'];
 export type PageFailedFile = components['schemas']['Page_FailedFile_'];
 export type PageHalt = components['schemas']['Page_Halt_'];
+export type PageLoss = components['schemas']['Page_Loss_'];
 export type PageNode = components['schemas']['Page_Node_'];
 export type PageOpenSession = components['schemas']['Page_OpenSession_'];
 export type PagePasskey = components['schemas']['Page_Passkey_'];
 export type PagePerson = components['schemas']['Page_Person_'];
 export type PagePlan = components['schemas']['Page_Plan_'];
 export type PagePolicyVersion = components['schemas']['Page_PolicyVersion_'];
+export type PageQosVersion = components['schemas']['Page_QosVersion_'];
 export type PageQuotaUse = components['schemas']['Page_QuotaUse_'];
 export type PageToken = components['schemas']['Page_Token_'];
 export type PageTransferEvent = components['schemas']['Page_TransferEvent_'];
@@ -4568,6 +5440,7 @@ export type PlanCounts = components['schemas']['PlanCounts'];
 export type PlanRequest = components['schemas']['PlanRequest'];
 export type PlanState = components['schemas']['PlanState'];
 export type PlannedIntent = components['schemas']['PlannedIntent'];
+export type PlannedQuality = components['schemas']['PlannedQuality'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
 export type PolicyExample = components['schemas']['PolicyExample'];
 export type PolicyFlip = components['schemas']['PolicyFlip'];
@@ -4582,6 +5455,18 @@ export type ProofWanted = components['schemas']['ProofWanted'];
 export type Proven = components['schemas']['Proven'];
 export type Provider = components['schemas']['Provider'];
 export type ProviderChallenge = components['schemas']['ProviderChallenge'];
+export type Qos = components['schemas']['Qos'];
+export type QosCalendar = components['schemas']['QosCalendar'];
+export type QosCheck = components['schemas']['QosCheck'];
+export type QosClass = components['schemas']['QosClass'];
+export type QosClassLink = components['schemas']['QosClassLink'];
+export type QosDocument = components['schemas']['QosDocument'];
+export type QosHours = components['schemas']['QosHours'];
+export type QosLink = components['schemas']['QosLink'];
+export type QosLinkUse = components['schemas']['QosLinkUse'];
+export type QosProblem = components['schemas']['QosProblem'];
+export type QosText = components['schemas']['QosText'];
+export type QosVersion = components['schemas']['QosVersion'];
 export type Question = components['schemas']['Question'];
 export type QuotaUse = components['schemas']['QuotaUse'];
 export type Quote = components['schemas']['Quote'];
@@ -4598,6 +5483,7 @@ export type SignInWays = components['schemas']['SignInWays'];
 export type SignedOut = components['schemas']['SignedOut'];
 export type SlotOrigin = components['schemas']['SlotOrigin'];
 export type Span = components['schemas']['Span'];
+export type Stage = components['schemas']['Stage'];
 export type SubmitRequest = components['schemas']['SubmitRequest'];
 export type SurveyCounts = components['schemas']['SurveyCounts'];
 export type Throughput = components['schemas']['Throughput'];
@@ -4608,6 +5494,7 @@ export type Transfer = components['schemas']['Transfer'];
 export type TransferCounts = components['schemas']['TransferCounts'];
 export type TransferEvent = components['schemas']['TransferEvent'];
 export type TransferIntent = components['schemas']['TransferIntent'];
+export type TransferShare = components['schemas']['TransferShare'];
 export type TransferState = components['schemas']['TransferState'];
 export type WhoMay = components['schemas']['WhoMay'];
 export type WhoMayRequest = components['schemas']['WhoMayRequest'];
@@ -4997,6 +5884,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Session"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    look_at_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationLook"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Invited"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -6119,6 +7039,42 @@ export interface operations {
             };
         };
     };
+    losses: {
+        parameters: {
+            query?: {
+                how?: ("replaced" | "deleted") | null;
+                /** @description `next` of the page before */
+                after?: string | null;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                plan: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_Loss_"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     why: {
         parameters: {
             query?: never;
@@ -6336,6 +7292,168 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    qos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Qos"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    check_qos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QosText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QosCheck"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    qos_versions: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before */
+                after?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_QosVersion_"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    propose_qos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QosText"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QosVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    publish_qos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Proven"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QosVersion"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
@@ -7282,6 +8400,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_FailedFile_"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    measured: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Measured"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

@@ -55,7 +55,7 @@ it("asks once for the lists that changes are about, and seldom for the others wh
   expect(paced(2500)()).toBe(2500);
   stream.write(told("now", 7));
   await vi.advanceTimersByTimeAsync(300);
-  expect(new Set(stale())).toEqual(new Set(["plans", "transfers", "nodes", "endpoints", "health", "policies", "halts"]));
+  expect(new Set(stale())).toEqual(new Set(["plans", "transfers", "nodes", "endpoints", "health", "policies", "qos", "qos-versions", "halts"]));
   expect(paced(2500)()).toBe(15_000);
   stream.write(told("plan", 8, "pl_1") + told("plan", 9, "pl_1") + told("something new", 10));
   await vi.advanceTimersByTimeAsync(299);

@@ -19,7 +19,8 @@ const LISTS: Readonly<Record<string, readonly Key[]>> = {
   transfer: [["transfers"], ["plans"], ["nodes"]],
   node: [["nodes"], ["endpoints"], ["health"]],
   endpoint: [["endpoints"]],
-  policy: [["policies"]],
+  policy: [["policies"], ["qos"]],
+  qos: [["qos"], ["qos-versions"]],
   halt: [["halts"], ["health"], ["transfers"]],
 };
 const ALL: readonly Key[] = Object.values(LISTS).flat();

@@ -1,11 +1,12 @@
 /** An invitation or the first administrator's link. The token is in the fragment, so no server log sees it. */
 
 import { PasswordInput, Text, TextInput } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { signedIn } from "../api/session";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
 import { Gate } from "../shell/Gate";
@@ -21,6 +22,14 @@ export function Accept() {
       answer(api.POST("/api/v1/invitations/accept", { body: { token, password, name: name === "" ? null : name } })),
     onSuccess: () => signedIn(undefined),
   });
+  // Whom the link invites; the first administrator has no name yet. A link that is no good says so when it is used.
+  const { data: invited, isError } = useQuery({
+    queryKey: ["invited", token],
+    queryFn: () => answer(api.POST("/api/v1/invitations/look", { body: { token } })),
+    enabled: token !== "",
+    retry: false,
+    staleTime: Infinity,
+  });
   const short = password.length < SHORTEST;
   return (
     <Gate
@@ -33,13 +42,18 @@ export function Accept() {
         <Text role="alert">{t("accept.noToken")}</Text>
       ) : (
         <>
-          <TextInput
-            label={t("accept.name")}
-            description={t("accept.name.detail")}
-            autoComplete="username"
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-          />
+          {invited?.name != null && (
+            <TextInput label={t("person.name")} description={t("accept.as", { name: visible(invited.name) })} autoComplete="username" readOnly value={invited.name} />
+          )}
+          {(invited?.name === null || isError) && (
+            <TextInput
+              label={t("accept.name")}
+              description={t("accept.name.detail")}
+              autoComplete="username"
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+            />
+          )}
           <PasswordInput
             label={t("accept.password")}
             description={t("accept.password.detail")}

@@ -1,24 +1,18 @@
 /** The site's policy: its versions, what changed, a new text, and which is in force. */
 
-import { Button, Table } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { answer, api } from "../api/client";
 import { meQuery, policiesQuery } from "../api/queries";
-import type { PolicyVersion } from "../api/schema";
-import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Examples } from "../policies/Examples";
 import { Propose } from "../policies/Propose";
-import { Publish } from "../policies/Publish";
-import { Listing } from "../ui/Listing";
-import { Act, Card, Empty, Loading, Page, Time } from "../ui/basics";
+import { Act, Empty, Page } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
-import { who } from "../ui/who";
-import { PolicyBadge } from "../ui/state";
+import { Publish } from "../versions/Publish";
+import { History, Version } from "../versions/Versions";
 import classes from "../ui/Table.module.css";
 
-const Editor = lazy(() => import("../policies/Editor"));
 const route = getRouteApi("/app/policies");
 
 export function Policies() {
@@ -47,62 +41,41 @@ export function Policies() {
           close={() => void navigate({ search: { version } })}
         />
       )}
-      {versions.length === 0 ? <Empty title={t("policies.empty")}>{t("policies.empty.detail")}</Empty> : <History versions={versions} shown={shown} />}
-      {shown !== undefined && edit !== true && <Version version={shown} active={active} />}
-    </Page>
-  );
-}
-
-function History({ versions, shown }: { versions: readonly PolicyVersion[]; shown: PolicyVersion | undefined }) {
-  return (
-    <Listing
-      label={t("policies.history")}
-      heads={[t("policies.version"), t("transfers.state"), t("policies.note"), t("policies.author"), t("policies.publisher"), t("policies.created")]}
-    >
-      {versions.map(({ version, state, note, author, author_name: name, publisher, publisher_name: publisherName, created }) => (
-        <Table.Tr key={version} aria-current={version === shown?.version}>
-          <Table.Td className={classes.mono}>
-            <Link to="/policies" search={{ version }} className={classes.link}>
-              {version.slice(0, 12)}
+      {versions.length === 0 ? (
+        <Empty title={t("policies.empty")}>{t("policies.empty.detail")}</Empty>
+      ) : (
+        <History
+          versions={versions}
+          shown={shown}
+          link={(one, label) => (
+            <Link to="/policies" search={{ version: one }} className={classes.link}>
+              {label}
             </Link>
-          </Table.Td>
-          <Table.Td>
-            <PolicyBadge state={state} />
-          </Table.Td>
-          <Table.Td className={classes.wide}>{visible(note) || t("value.none")}</Table.Td>
-          <Table.Td>{who(author, name)}</Table.Td>
-          <Table.Td>{publisher == null ? t("value.none") : who(publisher, publisherName)}</Table.Td>
-          <Table.Td>
-            <Time value={created} />
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Listing>
-  );
-}
-
-function Version({ version, active }: { version: PolicyVersion; active: PolicyVersion | undefined }) {
-  const { version: id, text, state } = version;
-  const compared = active !== undefined && active.version !== id;
-  return (
-    <Card
-      title={compared ? t("policies.diff", { version: id.slice(0, 12) }) : t("policies.text", { version: id.slice(0, 12) })}
-      actions={state !== "active" && <Publish key={id} version={version} active={active} />}
-    >
-      <Suspense fallback={<Loading />}>
-        <Editor key={id} label={t("policies.textOf", { version: id.slice(0, 12) })} text={text} before={compared ? active.text : undefined} />
-      </Suspense>
-      <details>
-        <summary>{t("examples.title")}</summary>
-        <Examples text={text} />
-      </details>
-      {compared && (
-        <div>
-          <Button variant="subtle" component="a" href={`data:text/plain;charset=utf-8,${encodeURIComponent(text)}`} download={`${id.slice(0, 12)}.cedar`}>
-            {t("policies.download")}
-          </Button>
-        </div>
+          )}
+        />
       )}
-    </Card>
+      {shown !== undefined && edit !== true && (
+        <Version
+          version={shown}
+          active={active}
+          language="cedar"
+          publish={
+            <Publish
+              key={shown.version}
+              version={shown}
+              active={active}
+              send={(one, proof) => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: one } }, body: proof }))}
+              effect={t("policies.effect")}
+              changes={[policiesQuery.queryKey]}
+            />
+          }
+        >
+          <details>
+            <summary>{t("examples.title")}</summary>
+            <Examples text={shown.text} />
+          </details>
+        </Version>
+      )}
+    </Page>
   );
 }

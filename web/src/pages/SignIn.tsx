@@ -1,13 +1,14 @@
-import { Alert, Button, PasswordInput, TextInput } from "@mantine/core";
+import { Alert, Button, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { signed, whyNoPasskey } from "../api/passkey";
+import { NoAnswer, signed, whyNoPasskey } from "../api/passkey";
 import { waysQuery } from "../api/queries";
 import { placeHere, signedIn } from "../api/session";
 import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
+import { NoPasskeysHere } from "../ui/passkeys";
 import { Gate } from "../shell/Gate";
 
 const route = getRouteApi("/sign-in");
@@ -45,7 +46,7 @@ export function SignIn() {
         onChange={(event) => setPassword(event.currentTarget.value)}
         visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}
       />
-      {signIn.isError && <Failure error={signIn.error} />}
+      {signIn.isError && <Failure error={signIn.error} bare />}
       <Act type="submit" size="sm" loading={signIn.isPending}>
         {t("action.signIn")}
       </Act>
@@ -55,16 +56,22 @@ export function SignIn() {
         </Alert>
       )}
       {ways?.passkeys != null && (
-        <Act variant="default" size="sm" blocked={whyNoPasskey(ways.passkeys)} loading={byPasskey.isPending} onClick={() => byPasskey.mutate()}>
-          {t("signIn.passkey")}
-        </Act>
+        <>
+          <Act variant="default" size="sm" blocked={whyNoPasskey(ways.passkeys)} loading={byPasskey.isPending} onClick={() => byPasskey.mutate()}>
+            {t("signIn.passkey")}
+          </Act>
+          <NoPasskeysHere origin={ways.passkeys} />
+        </>
       )}
-      {byPasskey.isError && <Failure error={byPasskey.error} />}
+      {byPasskey.isError && <Failure error={byPasskey.error instanceof NoAnswer ? new NoAnswer(t("signIn.noPasskey")) : byPasskey.error} bare />}
       {ways?.providers.map(({ id, name }) => (
         <Button key={id} component="a" variant="default" size="sm" href={beginning(id, next)}>
           {t("signIn.with", { name })}
         </Button>
       ))}
+      <Text size="sm" c="dimmed">
+        {t("signIn.help")}
+      </Text>
     </Gate>
   );
 }

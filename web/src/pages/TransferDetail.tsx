@@ -3,12 +3,13 @@
 import { Tabs } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { transferQuery } from "../api/queries";
+import { ENDED, transferQuery } from "../api/queries";
 import { shortened } from "../format/path";
 import { visible } from "../format/text";
 import { t, tData } from "../i18n";
 import { useWatch } from "../live/watch";
 import { PlanSection } from "../plan/PlanSection";
+import { Stages, Streams } from "../quality/Measured";
 import { Controls } from "../transfers/Controls";
 import { Events } from "../transfers/Events";
 import { FailedFiles } from "../transfers/FailedFiles";
@@ -18,7 +19,7 @@ import { Page } from "../ui/basics";
 import { TransferBadge } from "../ui/state";
 
 const route = getRouteApi("/app/transfers/$transfer");
-const TABS = ["summary", "files", "events", "decision", "receipt"] as const;
+const TABS = ["summary", "streams", "stages", "files", "events", "decision", "receipt"] as const;
 
 export function TransferDetail() {
   const { transfer: id } = route.useParams();
@@ -26,6 +27,7 @@ export function TransferDetail() {
   const navigate = route.useNavigate();
   const { data: transfer } = useSuspenseQuery(transferQuery(id));
   useWatch(transfer);
+  const ended = ENDED.has(transfer.state);
   const title = t("transfer.title", { action: tData("action.name", transfer.action), source: shortened(transfer.source, 60) });
   return (
     <Page
@@ -55,6 +57,12 @@ export function TransferDetail() {
         </Tabs.List>
         <Tabs.Panel value="summary" pt="md">
           <Summary transfer={transfer} />
+        </Tabs.Panel>
+        <Tabs.Panel value="streams" pt="md">
+          <Streams transfer={id} ended={ended} />
+        </Tabs.Panel>
+        <Tabs.Panel value="stages" pt="md">
+          <Stages transfer={id} ended={ended} />
         </Tabs.Panel>
         <Tabs.Panel value="files" pt="md">
           <FailedFiles transfer={transfer} />

@@ -1,9 +1,9 @@
-import { Checkbox, Group, Table, TagsInput, TextInput } from "@mantine/core";
+import { Autocomplete, Checkbox, Group, Table, TagsInput, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { groupsQuery, meQuery, peopleQuery } from "../api/queries";
-import type { GroupBinding, GroupProposal, RightsChange } from "../api/schema";
+import type { GroupBinding, GroupProposal, IssuerHere, RightsChange } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tData, tn } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
@@ -23,7 +23,7 @@ export function GroupMap() {
     <Stack>
       <Card title={t("groups.title")}>{map.bindings.length === 0 ? <Empty title={t("groups.none")} /> : <Bindings label={t("groups.title")} bindings={map.bindings} />}</Card>
       {map.proposed != null && <Proposed proposal={map.proposed} />}
-      <Propose before={map.proposed?.bindings ?? map.bindings} />
+      <Propose before={map.proposed?.bindings ?? map.bindings} issuers={map.issuers} />
     </Stack>
   );
 }
@@ -111,7 +111,7 @@ function Proposed({ proposal }: { proposal: GroupProposal }) {
 }
 
 /** Say all that one group gives, beside what is proposed already. */
-function Propose({ before }: { before: readonly GroupBinding[] }) {
+function Propose({ before, issuers }: { before: readonly GroupBinding[]; issuers: readonly IssuerHere[] }) {
   const client = useQueryClient();
   const [issuer, setIssuer] = useState("");
   const [group, setGroup] = useState("");
@@ -130,7 +130,7 @@ function Propose({ before }: { before: readonly GroupBinding[] }) {
   const blocked = issuer === "" || group === "" ? t("groups.needed") : null;
   return (
     <Card title={t("groups.propose")}>
-      <TextInput label={t("person.issuer")} maxLength={LONGEST} value={issuer} onChange={(event) => setIssuer(event.currentTarget.value)} />
+      <Autocomplete label={t("person.issuer")} maxLength={LONGEST} value={issuer} onChange={setIssuer} data={issuers.map((one) => one.issuer)} />
       <TextInput mt="sm" label={t("groups.group")} description={t("groups.group.detail")} maxLength={LONGEST} value={group} onChange={(event) => setGroup(event.currentTarget.value)} />
       <Checkbox.Group mt="sm" label={t("groups.roles")} value={roles} onChange={setRoles}>
         {ROLES.map((role) => (

@@ -12,6 +12,7 @@ import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
 import { useAsked } from "../ui/asked";
 import { Act, Card, Empty, Failure, Time } from "../ui/basics";
+import { NoPasskeysHere } from "../ui/passkeys";
 import { type Given, useProof } from "../ui/proof";
 import { tell } from "../ui/toasts";
 
@@ -174,6 +175,7 @@ function Add() {
       <Act type="submit" mt="sm" blocked={whyNoPasskey(ways.passkeys)} loading={add.isPending}>
         {t("account.passkeys.add")}
       </Act>
+      <NoPasskeysHere origin={ways.passkeys} />
     </form>
   );
 }

@@ -1,10 +1,15 @@
 /** What a plan destroys, in words; or that it destroys nothing. */
 
+import { Button } from "@mantine/core";
 import { IconAlertTriangle, IconShieldCheck } from "@tabler/icons-react";
-import type { Plan, SurveyCounts } from "../api/schema";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Loss, Plan, SurveyCounts } from "../api/schema";
 import { bytes } from "../format/units";
 import { t, tData, tn } from "../i18n";
 import { visible } from "../format/text";
+import { Failure } from "../ui/basics";
+import { lossesQuery } from "./dry-run";
 import classes from "./PlanCard.module.css";
 
 export function losses(plan: Plan): string[] {
@@ -49,25 +54,47 @@ export function Losses({ plan, survey }: { plan: Plan; survey: SurveyCounts }) {
           <li key={danger}>{tData("danger", danger)}</li>
         ))}
       </ul>
-      <Sample title={t("loss.sample.overwrites")} names={survey.overwrites_sample} total={survey.overwrites} />
-      <Sample title={t("loss.sample.deletes")} names={survey.deletes_sample} total={survey.deletes} />
+      <Names plan={plan.id} how="replaced" sample={survey.overwrites_sample} total={survey.overwrites} />
+      <Names plan={plan.id} how="deleted" sample={survey.deletes_sample} total={survey.deletes} />
     </div>
   );
 }
 
-function Sample({ title, names, total }: { title: string; names: readonly string[]; total: number }) {
-  if (names.length === 0) return null;
+interface NamesProps {
+  plan: string;
+  how: Loss["how"];
+  sample: readonly string[];
+  total: number;
+}
+
+/** The first names, and all of them page by page when somebody wants to see them. */
+function Names({ plan, how, sample, total }: NamesProps) {
+  const [all, setAll] = useState(false);
+  const listed = useInfiniteQuery({ ...lossesQuery(plan, how), enabled: all });
+  if (sample.length === 0) return null;
+  const names = listed.data?.pages.flatMap(({ items }) => items.map(({ path }) => path)) ?? sample;
+  const more = total - names.length;
+  const next = () => {
+    if (all) void listed.fetchNextPage();
+    else setAll(true);
+  };
   return (
     <details>
-      <summary>{title}</summary>
+      <summary>{how === "replaced" ? t("loss.sample.overwrites") : t("loss.sample.deletes")}</summary>
       <ul className={classes.sample}>
         {names.map((name) => (
           <li key={name}>
             <bdi>{visible(name)}</bdi>
           </li>
         ))}
-        {total > names.length && <li>{t("loss.more", { n: total - names.length })}</li>}
+        {more > 0 && <li>{t("loss.more", { n: more })}</li>}
       </ul>
+      {listed.isError && <Failure error={listed.error} again={() => void listed.refetch()} />}
+      {more > 0 && !listed.isError && (
+        <Button variant="default" size="compact-sm" loading={listed.isFetching} onClick={next}>
+          {all ? t("loss.next") : t("loss.all")}
+        </Button>
+      )}
     </details>
   );
 }

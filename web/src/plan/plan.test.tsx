@@ -9,6 +9,8 @@ import { folderQuery } from "../api/queries";
 import type { AllowedAction, Endpoint, Entry, Plan, QuotaUse, SurveyCounts } from "../api/schema";
 import { Browser } from "./Browser";
 import { Counts } from "./Counts";
+import { lossesQuery } from "./dry-run";
+import { Losses } from "./Losses";
 import { IntentForm } from "./IntentForm";
 import { EMPTY, type Draft } from "./intent";
 import { PlanBadge } from "../ui/state";
@@ -147,4 +149,23 @@ it("a plan's card shows how long it may take, from what, and what is used of eac
   for (const text of ["5 min", "4 min to 7 min, from the last 12 transfers between these nodes", "90 B of 100 B used today", "1 of 4 transfers at once"]) {
     expect(document.body.textContent).toContain(text);
   }
+});
+
+const intent: Plan["intent"] = {
+  action: "sync", source: "lab:/set", destination: "archive:/set", include: [], exclude: [], preserve: [], delete_extraneous: true, encryption: true, verify: "default", compare: "size-mtime", priority: "normal",
+};
+const lost: SurveyCounts = {
+  files: 0, bytes: 0, directories: 0, symlinks: 0, identical_files: 0, excluded_files: 0, skipped_special: 0, conflicts: 0, overwrites: 0, overwritten_bytes: 0,
+  deletes: 3, deleted_bytes: 30, destination_free_bytes: 1, sample: [], overwrites_sample: [], deletes_sample: ["a"], conflicts_sample: [],
+};
+
+it("all names that a plan deletes can be read, page by page", async () => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  const loss = (path: string) => ({ how: "deleted" as const, path, kind: "file" as const, bytes: 1 });
+  client.setQueryData(lossesQuery("pl_1", "deleted").queryKey, { pages: [{ items: [loss("a"), loss("b\u202e")], next: "2.b9" }], pageParams: [""] });
+  await show(<Losses plan={{ ...plan, survey: lost, intent }} survey={lost} />, client);
+  fireEvent.click(screen.getByText("Names that will be deleted"));
+  expect(screen.getByText("b\\u{202E}")).toBeDefined();
+  expect(screen.getByText("and 1 more")).toBeDefined();
+  expect(screen.getByRole("button", { name: "Show all names" })).toBeDefined();
 });

@@ -1,5 +1,5 @@
 /**
- * The policy editor. CodeMirror lives in a shadow root: there it adopts its style sheets, where in the page it would insert
+ * The editor of policies, and of links, classes and calendars. CodeMirror lives in a shadow root: there it adopts its style sheets, where in the page it would insert
  * style elements, which the content security policy refuses.
  */
 
@@ -16,9 +16,14 @@ import { t } from "../i18n";
 import { cedar } from "./cedar-language";
 import classes from "./Editor.module.css";
 import { Linter } from "./lint";
+import { toml } from "./toml-language";
+
+export type Language = "cedar" | "toml";
+const LANGUAGES = { cedar, toml };
 
 interface Props {
   label: string;
+  language: Language;
   text: string;
   /** Absent: read only. */
   onChange?: (text: string) => void;
@@ -26,7 +31,7 @@ interface Props {
   before?: string;
 }
 
-export default function Editor({ label, text, onChange, before }: Props) {
+export default function Editor({ label, language, text, onChange, before }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const views = useRef<readonly EditorView[]>([]);
   const latest = useRef({ text, onChange });
@@ -51,7 +56,7 @@ export default function Editor({ label, text, onChange, before }: Props) {
     const place = document.createElement("div");
     root.replaceChildren(place);
     const doc = shown ?? latest.current.text;
-    const base = [EditorView.contentAttributes.of({ "aria-label": label }), LOOK.of(appearance(look.current))];
+    const base = [StreamLanguage.define(LANGUAGES[language]), EditorView.contentAttributes.of({ "aria-label": label }), LOOK.of(appearance(look.current))];
     if (before !== undefined) {
       const fixed = [base, EditorState.readOnly.of(true)];
       const view = new MergeView({
@@ -69,14 +74,15 @@ export default function Editor({ label, text, onChange, before }: Props) {
       views.current = [view];
       return () => view.destroy();
     }
-    const checks = new Linter();
-    const view = new EditorView({ parent: place, root, doc, extensions: [base, editing(checks, (next) => latest.current.onChange?.(next))] });
+    const checks = language === "cedar" ? new Linter() : null;
+    const lints = checks === null ? [] : linting(checks);
+    const view = new EditorView({ parent: place, root, doc, extensions: [base, lints, editing((next) => latest.current.onChange?.(next))] });
     views.current = [view];
     return () => {
-      checks.close();
+      checks?.close();
       view.destroy();
     };
-  }, [label, editable, shown, before]);
+  }, [label, language, editable, shown, before]);
   return <div ref={box} className={classes.editor} />;
 }
 
@@ -92,10 +98,18 @@ function replace(view: EditorView, text: string): void {
 /** Colours follow the theme without making the editor anew: its undo history stays. */
 const LOOK = new Compartment();
 
-function editing(checks: Linter, told: (text: string) => void): Extension {
+function editing(told: (text: string) => void): Extension {
   return [
     history(),
     keymap.of([...defaultKeymap, ...historyKeymap]),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) told(update.state.doc.toString());
+    }),
+  ];
+}
+
+function linting(checks: Linter): Extension {
+  return [
     lintGutter(),
     linter(
       async (view) => {
@@ -110,9 +124,6 @@ function editing(checks: Linter, told: (text: string) => void): Extension {
       },
       { delay: 400 },
     ),
-    EditorView.updateListener.of((update) => {
-      if (update.docChanged) told(update.state.doc.toString());
-    }),
   ];
 }
 
@@ -125,7 +136,6 @@ function appearance(dark: boolean): Extension {
     { tag: tags.number, color: dark ? "#ffc078" : "#8f3d05" },
   ]);
   return [
-    StreamLanguage.define(cedar),
     syntaxHighlighting(style),
     lineNumbers(),
     drawSelection(),

@@ -5,6 +5,7 @@ import {
   IconChecklist,
   IconClipboardList,
   IconFileCertificate,
+  IconGauge,
   IconGavel,
   IconHandStop,
   IconKey,
@@ -17,7 +18,7 @@ import type { PlainKey } from "../i18n";
 import type { Ability } from "../ui/permissions";
 
 export interface Room {
-  to: "/new" | "/transfers" | "/requests" | "/approvals" | "/policies" | "/endpoints" | "/halts" | "/audit" | "/people" | "/tokens";
+  to: "/new" | "/transfers" | "/requests" | "/approvals" | "/policies" | "/qos" | "/endpoints" | "/halts" | "/audit" | "/people" | "/tokens";
   label: PlainKey;
   icon: Icon;
   needs: Ability | null;
@@ -31,6 +32,7 @@ export const ROOMS: readonly Room[] = [
   { to: "/endpoints", label: "nav.endpoints", icon: IconServer2, needs: null },
   { to: "/halts", label: "nav.halts", icon: IconHandStop, needs: "halts" },
   { to: "/policies", label: "nav.policies", icon: IconGavel, needs: null },
+  { to: "/qos", label: "quality.title", icon: IconGauge, needs: null },
   { to: "/audit", label: "nav.audit", icon: IconFileCertificate, needs: "audit" },
   { to: "/people", label: "nav.people", icon: IconUsers, needs: "people" },
   { to: "/tokens", label: "nav.tokens", icon: IconKey, needs: null },

@@ -9,7 +9,7 @@ import { t } from "../i18n";
 import { Card, Copyable, Empty, Facts, Failure, Loading, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
-import { receiptRows } from "./receipt";
+import { keptRows, receiptRows } from "./receipt";
 import classes from "./ReceiptTab.module.css";
 
 export function ReceiptTab({ transfer }: { transfer: Transfer }) {
@@ -21,11 +21,13 @@ function Shown({ id, requester }: { id: string; requester: string }) {
   const receipt = useQuery(receiptQuery(id));
   if (receipt.isPending) return <Loading />;
   if (receipt.isError) return <Failure error={receipt.error} />;
-  const { document, summary, created, plan_digest: digest } = receipt.data;
+  const { document, summary, created, plan_digest: digest, sources_kept: kept } = receipt.data;
   return (
     <Card title={t("receipt.title", { id })}>
       {summary !== "" && <Text><Prose>{summary}</Prose></Text>}
-      <Facts rows={[[t("plan.created"), <Time key="created" value={created} />], [t("transfers.who"), requester], ...receiptRows(document)]} />
+      <Facts
+        rows={[[t("plan.created"), <Time key="created" value={created} />], [t("transfers.who"), requester], ...receiptRows(document), ...keptRows(kept)]}
+      />
       <div>
         <Text size="xs" c="dimmed">
           {t("plan.digest")}

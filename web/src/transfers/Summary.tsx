@@ -8,6 +8,7 @@ import { duration } from "../format/time";
 import { bytes, count, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { Throughput } from "../live/Throughput";
+import { TransferQuality } from "../quality/TransferQuality";
 import { who } from "../ui/who";
 import { Prose } from "../ui/Prose";
 import { Card, Facts, Name, Stack, Time } from "../ui/basics";
@@ -46,6 +47,7 @@ export function Summary({ transfer }: { transfer: Transfer }) {
         <Facts rows={figures(transfer, ended)} />
         <Throughput transfer={transfer.id} ended={ended} />
       </Card>
+      <TransferQuality transfer={transfer} />
       <Verdict transfer={transfer.id} ended={ended} />
       <Card title={t("transfer.what")}>
         <Facts
@@ -74,6 +76,7 @@ function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended
     ...(progress.bytes_failed > 0 ? [[t("figure.bytesFailed"), bytes(progress.bytes_failed)] as const] : []),
     ...(progress.average_bps == null ? [] : [[t("figure.average"), rate(progress.average_bps)] as const]),
     [t("figure.resent"), bytes(progress.resent_bytes)],
+    ...(progress.sources_kept > 0 ? [[t("figure.sourcesKept"), count(progress.sources_kept)] as const] : []),
     [t("figure.ceiling"), ceiling == null ? t("value.none") : rate(ceiling)],
   ];
   if (ended || state !== "running") return rows;
@@ -92,14 +95,12 @@ function left({ eta_s: likely, eta_low_s: low, eta_high_s: high }: Progress): st
   return t("figure.eta.range", { likely: duration(likely), low: duration(low), high: duration(high) });
 }
 
-/** Start, hours and deadline, where any were asked for. */
-function times({ starts, started, hours, goes_on: goesOn, deadline, deadline_at_risk: atRisk, ended }: Transfer): (readonly [string, ReactNode])[] {
+/** Start and hours, where any were asked for. */
+function times({ starts, started, hours, goes_on: goesOn }: Transfer): (readonly [string, ReactNode])[] {
   return [
     ...(starts == null || started != null ? [] : [[t("transfer.starts"), <Time key="starts" value={starts} />] as const]),
     ...(hours == null ? [] : [[t("transfer.hours"), `${hours.opens}–${hours.closes} (${visible(hours.zone)})`] as const]),
     ...(goesOn == null ? [] : [[t("transfer.goesOn"), <Time key="goesOn" value={goesOn} />] as const]),
-    ...(deadline == null ? [] : [[t("transfer.deadline"), <Time key="deadline" value={deadline} />] as const]),
-    ...(atRisk ? [[t("transfer.atRisk"), t(ended == null ? "transfer.atRisk.yes" : "transfer.atRisk.late")] as const] : []),
   ];
 }
 

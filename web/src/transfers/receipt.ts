@@ -1,5 +1,6 @@
 /** Reading a receipt for people. Its document is a text that was signed: it is shown, never rewritten. */
 
+import type { KeptSources } from "../api/schema";
 import { bytes, count } from "../format/units";
 import { shortId } from "../format/path";
 import { visible } from "../format/text";
@@ -21,6 +22,11 @@ export function receiptRows(document: string): [string, string][] {
     if (typeof value !== "string" && typeof value !== "number") return [];
     return [[t(label), written(name, String(value))]];
   });
+}
+
+/** Sources of a move that stay although they have arrived: how many for each reason, and why in the node's words. */
+export function keptRows(kept: readonly KeptSources[]): [string, string][] {
+  return kept.map((one) => [t(`receipt.kept.${one.reason}`), `${count(one.count)} (${visible(one.detail)})`]);
 }
 
 function written(name: string, value: string): string {

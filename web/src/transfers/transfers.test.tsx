@@ -11,7 +11,7 @@ import { Controls } from "./Controls";
 
 const progress: Progress = {
   files_total: 2, files_done: 1, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
-  resent_bytes: 0, rate_bps: 0, streams: 0, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: null,
+  resent_bytes: 0, sources_kept: 0, rate_bps: 0, streams: 0, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: null,
 };
 
 describe("what has arrived", () => {
@@ -44,7 +44,7 @@ function steered(part: Partial<Transfer>): Transfer {
   return {
     id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state: "failed", state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",
     canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions: [],
-    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, deadline_at_risk: false, ...part,
+    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", ...part,
   };
 }
 

@@ -3,7 +3,7 @@
 import { Alert, Button, Loader, Text, Title, Tooltip, type ButtonProps } from "@mantine/core";
 import { IconAlertTriangle, IconCheck, IconCopy } from "@tabler/icons-react";
 import { useState, type MouseEventHandler, type ReactNode } from "react";
-import { inWords } from "../api/problem";
+import { inWords, isStatus } from "../api/problem";
 import { ago, instant, useNow, useZone } from "../format/time";
 import { visible } from "../format/text";
 import { t } from "../i18n";
@@ -60,15 +60,22 @@ export function Empty(props: { title: string; children?: ReactNode; action?: Rea
   );
 }
 
-export function Failure(props: { error: unknown; again?: () => void }) {
+interface FailureProps {
+  error: unknown;
+  again?: () => void;
+  /** Without the code, which says nothing to whoever is not signed in yet. */
+  bare?: boolean;
+}
+
+export function Failure(props: FailureProps) {
   const { title, detail, code } = inWords(props.error);
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={title} role="alert">
       <div>
         <Prose>{detail}</Prose>
       </div>
-      {code !== null && <div className={classes.code}>{code}</div>}
-      {props.again !== undefined && (
+      {code !== null && props.bare !== true && <div className={classes.code}>{code}</div>}
+      {props.again !== undefined && !isStatus(props.error, 403) && (
         <Button variant="default" mt="xs" onClick={props.again}>
           {t("action.again")}
         </Button>

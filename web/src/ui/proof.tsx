@@ -10,6 +10,7 @@ import { onProven, toProvider } from "../api/proven";
 import type { PasskeyAnswer, PasskeyChallenge, ProviderChallenge } from "../api/schema";
 import { t } from "../i18n";
 import { Act, Failure } from "./basics";
+import { NoPasskeysHere } from "./passkeys";
 
 /** What goes into a request that is proven. */
 export interface Given {
@@ -72,6 +73,7 @@ function UsePasskey({ asked, got }: { asked: PasskeyChallenge; got: (answer: Pas
       <Act variant="default" size="sm" blocked={whyNoPasskey(asked.origin)} loading={sign.isPending} onClick={() => sign.mutate()}>
         {t("proof.passkey")}
       </Act>
+      <NoPasskeysHere origin={asked.origin} />
       {sign.isError && <Failure error={sign.error} />}
     </div>
   );

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -53,6 +54,8 @@ class AuthorityKey:
         self._clock = clock
         self._trouble: KeyTrouble | None = None
         self._tried = clock()
+        self._order = count()
+        self._worked = -1
 
     @property
     def public(self) -> str:
@@ -84,14 +87,16 @@ class AuthorityKey:
                 self.sign(PROBE, canonical(_PROBE))
 
     def _watched(self, use: Callable[[], T]) -> T:
-        """Use the key, and note whether it can be used."""
-        self._tried = self._clock()
+        """Use the key, and note whether it can be used; several threads do so at a time."""
+        self._tried, began = self._clock(), next(self._order)
         try:
             made = use()
         except KeyUnusable as error:
-            self._trouble = KeyTrouble(self._trouble.since if self._trouble else self._tried, error.why)
+            # What began before another use succeeded tells of before, however late it fails.
+            if began > self._worked:
+                self._trouble = KeyTrouble(self._trouble.since if self._trouble else self._tried, error.why)
             raise
-        self._trouble = None
+        self._worked, self._trouble = next(self._order), None
         return made
 
 

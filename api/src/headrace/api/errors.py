@@ -40,6 +40,8 @@ class Code(StrEnum):
     TOO_MANY_TRANSFERS = "too_many_transfers"
     QUOTA_EXCEEDED = "quota_exceeded"
     SHUTTING_DOWN = "shutting_down"
+    NO_LEADER = "no_leader"
+    UNANSWERED = "unanswered"
     STORE_BUSY = "store_busy"
     STORE_FAILED = "store_failed"
     STORE_FULL = "store_full"
@@ -52,6 +54,8 @@ class Code(StrEnum):
     UNKNOWN_RECEIPT = "unknown_receipt"
     UNKNOWN_NODE = "unknown_node"
     UNKNOWN_POLICY = "unknown_policy"
+    UNKNOWN_QOS = "unknown_qos"
+    UNKNOWN_CLASS = "unknown_class"
     UNKNOWN_HALT = "unknown_halt"
     UNKNOWN_PERSON = "unknown_person"
     HALT_STATE = "halt_state"
@@ -82,11 +86,14 @@ class Code(StrEnum):
     REQUESTER_INACTIVE = "requester_inactive"
     REQUESTER_RENAMED = "requester_renamed"
     DEADLINE_INFEASIBLE = "deadline_infeasible"
+    HOURS_NEVER_OPEN = "hours_never_open"
+    QOS_UNREADABLE = "qos_unreadable"
 
     TRANSFER_STATE = "transfer_state"
     RETRY_TOO_LATE = "retry_too_late"
     TAKEN_OVER = "taken_over"
     RATE_ABOVE_PLAN = "rate_above_plan"
+    CLASS_ABOVE_POLICY = "class_above_policy"
     RATE_TOO_LOW = "rate_too_low"
     NO_PROGRESS = "no_progress"
     STATEMENT_INVALID = "statement_invalid"
@@ -96,6 +103,9 @@ class Code(StrEnum):
     POLICY_INVALID = "policy_invalid"
     POLICY_STATE = "policy_state"
     PUBLISH_OWN_POLICY = "publish_own_policy"
+    QOS_INVALID = "qos_invalid"
+    QOS_STATE = "qos_state"
+    PUBLISH_OWN_QOS = "publish_own_qos"
 
 
 class ServiceError(Exception):

@@ -1,7 +1,16 @@
-"""Pages of lists: one row more than a page holds is read, which tells whether there is a next page."""
+"""Pages of lists: one row more than a page holds is read, which tells whether there is a next page.
 
+Lists that are files of JSON lines go on at `LIST.bBYTE`, so that a list of ten million names takes no longer at its end
+than at its start. Whoever may not see the names gets `LIST.eENTRY`: from bytes they would learn how long each name is.
+"""
+
+import itertools
+import json
+import re
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
 
 from headrace.api.errors import Code, ServiceError
 from headrace.client import models as m
@@ -29,3 +38,60 @@ def number_after(after: str | None) -> int:
             Code.INVALID_REQUEST, f"`after` is `{after[:40]}`; give `next` of the page before", fields=("after",)
         )
     return int(after)
+
+
+_PLACE: Final = re.compile(r"([0-9]{1,18})\.([be])([0-9]{1,18})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a page of a list that is a file goes on: which list, and the byte or entry there."""
+
+    number: int
+    unit: str
+    offset: int
+
+    @classmethod
+    def read(cls, after: str) -> "Place":
+        """Read a place that a page before named; raises `invalid_request`."""
+        found = _PLACE.fullmatch(after)
+        if found is None:
+            raise made_up(after)
+        return cls(int(found[1]), found[2], int(found[3]))
+
+
+def made_up(after: str) -> ServiceError:
+    """Make the error of a place that no page named."""
+    message = f"`after` is `{after[:40]}`; give `next` of the page before"
+    return ServiceError(Code.INVALID_REQUEST, message, fields=("after",))
+
+
+@dataclass(frozen=True, slots=True)
+class ListFile:
+    """A list in a file, one JSON document a line, by its number; `withheld`: its names are, so places count entries."""
+
+    path: Path
+    number: int
+    withheld: bool = False
+
+    def page(self, offset: int, limit: int) -> tuple[list[dict[str, Any]], str | None]:
+        """Read up to `limit` entries, and where the next page goes on."""
+        with self.path.open("rb") as lines:
+            self._skip(lines, offset)
+            entries = [json.loads(line) for line in itertools.islice(lines, limit)]
+            place = offset + len(entries) if self.withheld else lines.tell()
+            more = bool(lines.readline())
+        return entries, f"{self.number}.{self.unit}{place}" if more else None
+
+    @property
+    def unit(self) -> str:
+        """What places of it count: bytes or entries."""
+        return "e" if self.withheld else "b"
+
+    def _skip(self, lines: BinaryIO, number: int) -> None:
+        if self.withheld:
+            next(itertools.islice(lines, number, number), None)
+        elif number := min(number, self.path.stat().st_size):
+            # Of the line that holds the byte before, whoever made up a place sees nothing.
+            lines.seek(number - 1)
+            lines.readline()

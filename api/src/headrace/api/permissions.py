@@ -4,11 +4,11 @@ A scope says what kind of call it is; policy decides on top of it what may be lo
 person's own interactive session: a token, or a form answered inside a chat, is no proof of a person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.api.errors import Code, ServiceError
-from headrace.auth import Principal, Scope
+from headrace.auth import SCOPES_OF_ROLE, Principal, Role, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ ACCESS: Mapping[str, Access] = {
     "approve_plan": _needs(session=True),
     "drop_plan": _needs(Scope.TRANSFER_PLAN),
     "why": _needs(Scope.TRANSFER_READ),
+    "losses": _needs(Scope.TRANSFER_READ),
     "submit": _needs(Scope.TRANSFER_RUN),
     "transfer": _needs(Scope.TRANSFER_READ),
     "transfers": _needs(Scope.TRANSFER_READ),
@@ -49,6 +50,7 @@ ACCESS: Mapping[str, Access] = {
     "changes": _needs(Scope.TRANSFER_READ),
     "transfer_events": _needs(Scope.TRANSFER_READ),
     "diagnose": _needs(Scope.TRANSFER_READ),
+    "measured": _needs(Scope.TRANSFER_READ),
     "throughput": _needs(Scope.TRANSFER_READ),
     "failed_files": _needs(Scope.TRANSFER_READ),
     "receipt": _needs(Scope.TRANSFER_READ),
@@ -76,6 +78,11 @@ ACCESS: Mapping[str, Access] = {
     "who_may": _needs(Scope.POLICY_WRITE),
     "propose_policy": _needs(Scope.POLICY_WRITE),
     "publish_policy": _needs(Scope.POLICY_WRITE, session=True),
+    "qos": _needs(Scope.TRANSFER_READ),
+    "qos_versions": _needs(Scope.TRANSFER_READ),
+    "check_qos": _needs(Scope.POLICY_WRITE),
+    "propose_qos": _needs(Scope.POLICY_WRITE),
+    "publish_qos": _needs(Scope.POLICY_WRITE, session=True),
     # Its links name folders and words of everybody.
     "audit": _needs(Scope.AUDIT_READ, agents=False),
     "verify_audit": _needs(Scope.AUDIT_READ),
@@ -119,13 +126,45 @@ def missing(principal: Principal, method: str) -> ServiceError | None:
     if principal.agent is not None and not access.agents:
         return ServiceError(Code.FORBIDDEN, f"this is not for assistants such as `{principal.agent}`")
     if access.scopes and not access.scopes & principal.scopes:
-        wanted = " or ".join(sorted(access.scopes))
+        return out_of_reach(principal, access.scopes)
+    return None
+
+
+def out_of_reach(principal: Principal, scopes: frozenset[Scope]) -> ServiceError:
+    """Say that a caller has none of these scopes: to a person by roles, to a program by scopes."""
+    able = [role for role in Role if scopes & SCOPES_OF_ROLE[role]]
+    if principal.session or not principal.roles & frozenset(able):
+        of_whom = "you are" if principal.session else "the person or account of this token is"
+        theirs = ", ".join(role for role in Role if role in principal.roles) or "nothing yet"
+        who, roles = listed([_MANY[role] for role in able], "and"), listed([f"`{role}`" for role in able], "or")
         return ServiceError(
             Code.FORBIDDEN,
-            f"this needs the scope {wanted}; ask an admin for the role, or use another token",
-            scopes=() if principal.session else tuple(sorted(access.scopes)),
+            f"only {who} may do this; {of_whom} {theirs}. An administrator can give the role {roles}: in the console "
+            "under People, or with `headrace people set`",
+            scopes=() if principal.session else tuple(sorted(scopes)),
         )
-    return None
+    wanted = listed([f"`{scope}`" for scope in sorted(scopes)], "or")
+    return ServiceError(
+        Code.FORBIDDEN,
+        f"this token does not have the scope {wanted}; use one that has it (`headrace token create … --scope SCOPE`)",
+        scopes=tuple(sorted(scopes)),
+    )
+
+
+_MANY = {
+    Role.VIEWER: "viewers",
+    Role.REQUESTER: "requesters",
+    Role.APPROVER: "approvers",
+    Role.POLICY_ADMIN: "policy administrators",
+    Role.OPERATOR: "operators",
+    Role.AUDITOR: "auditors",
+    Role.ADMIN: "administrators",
+}
+
+
+def listed(words: Sequence[str], last: str) -> str:
+    """Return `a`, `a and b` or `a, b and c`."""
+    return f" {last} ".join([", ".join(words[:-1]), words[-1]] if words[1:] else list(words))
 
 
 def require(principal: Principal, method: str) -> None:

@@ -10,6 +10,7 @@ from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import AuthCode, AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
+from headrace.client.text import without_number
 from headrace.engine import EngineError
 from headrace.guardrails import GuardrailError, Unreleased
 
@@ -39,6 +40,8 @@ STATUS: dict[str, Status] = {
     Code.TOO_MANY_TRANSFERS: Status.TOO_MANY_REQUESTS,
     Code.QUOTA_EXCEEDED: Status.TOO_MANY_REQUESTS,
     Code.SHUTTING_DOWN: Status.SERVICE_UNAVAILABLE,
+    Code.NO_LEADER: Status.SERVICE_UNAVAILABLE,
+    Code.UNANSWERED: Status.SERVICE_UNAVAILABLE,
     Code.STORE_BUSY: Status.SERVICE_UNAVAILABLE,
     Code.STORE_FAILED: Status.SERVICE_UNAVAILABLE,
     Code.STORE_FULL: Status.SERVICE_UNAVAILABLE,
@@ -50,6 +53,8 @@ STATUS: dict[str, Status] = {
     Code.UNKNOWN_RECEIPT: Status.NOT_FOUND,
     Code.UNKNOWN_NODE: Status.NOT_FOUND,
     Code.UNKNOWN_POLICY: Status.NOT_FOUND,
+    Code.UNKNOWN_QOS: Status.NOT_FOUND,
+    Code.UNKNOWN_CLASS: Status.UNPROCESSABLE_ENTITY,
     Code.UNKNOWN_HALT: Status.NOT_FOUND,
     Code.UNKNOWN_PERSON: Status.NOT_FOUND,
     Code.HALT_STATE: Status.CONFLICT,
@@ -76,12 +81,15 @@ STATUS: dict[str, Status] = {
     Code.HALTED: Status.SERVICE_UNAVAILABLE,
     Code.OUTSIDE_HOURS: Status.CONFLICT,
     Code.DEADLINE_INFEASIBLE: Status.UNPROCESSABLE_ENTITY,
+    Code.HOURS_NEVER_OPEN: Status.UNPROCESSABLE_ENTITY,
+    Code.QOS_UNREADABLE: Status.SERVICE_UNAVAILABLE,
     Code.REQUESTER_INACTIVE: Status.FORBIDDEN,
     Code.REQUESTER_RENAMED: Status.CONFLICT,
     Code.TRANSFER_STATE: Status.CONFLICT,
     Code.RETRY_TOO_LATE: Status.CONFLICT,
     Code.TAKEN_OVER: Status.CONFLICT,
     Code.RATE_ABOVE_PLAN: Status.UNPROCESSABLE_ENTITY,
+    Code.CLASS_ABOVE_POLICY: Status.UNPROCESSABLE_ENTITY,
     Code.RATE_TOO_LOW: Status.UNPROCESSABLE_ENTITY,
     Code.NO_PROGRESS: Status.BAD_GATEWAY,
     Code.STATEMENT_INVALID: Status.BAD_GATEWAY,
@@ -90,6 +98,9 @@ STATUS: dict[str, Status] = {
     Code.POLICY_INVALID: Status.UNPROCESSABLE_ENTITY,
     Code.POLICY_STATE: Status.CONFLICT,
     Code.PUBLISH_OWN_POLICY: Status.FORBIDDEN,
+    Code.QOS_INVALID: Status.UNPROCESSABLE_ENTITY,
+    Code.QOS_STATE: Status.CONFLICT,
+    Code.PUBLISH_OWN_QOS: Status.FORBIDDEN,
     AuthCode.DIRECTORY_AWAY: Status.SERVICE_UNAVAILABLE,
     AuthCode.INVITATION_REFUSED: Status.FORBIDDEN,
     AuthCode.NAME_REFUSED: Status.UNPROCESSABLE_ENTITY,
@@ -145,7 +156,8 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
     node = isinstance(error, EngineError) and error.code != _BAD_ARGUMENT
     other = Status.BAD_GATEWAY if node else Status.UNPROCESSABLE_ENTITY
     fields, proof = (error.fields, error.proof) if isinstance(error, ServiceError) else ((), None)
-    problem = make(error.code, str(error.args[0]), fields=fields, instance=instance, other=other)
+    said = without_number(str(error.args[0])) if isinstance(error, EngineError) else str(error.args[0])
+    problem = make(error.code, said, fields=fields, instance=instance, other=other)
     return problem if proof is None else problem.model_copy(update={"proof": proof})
 
 

@@ -38,6 +38,12 @@ class Settings:
     )
     hub_listen: str = _setting("127.0.0.1:8471", "host:port", "where nodes dial in; port 0 picks one")
     hub_advertise: str = _setting("", "host:port", "address that join tokens tell nodes to dial; empty: the hub's own")
+    peer_listen: str = _setting(
+        "",
+        "host:port",
+        "where this process, when it leads, takes what the site's other processes pass on (docs/operations/deploy.md); "
+        "port 0 picks one; empty: there is no other process",
+    )
     public_url: str = _setting("", "URL", "how browsers reach the service; empty: made from the listening address")
     trusted_proxies: str = _setting(
         "",

@@ -1,9 +1,18 @@
 """Who is calling: local people, people of OpenID Connect providers and of Active Directory, API tokens, sessions."""
 
 from headrace.auth.authenticator import Authenticator
-from headrace.auth.directory import Account, Directory, DirectoryAway, DirectoryConfig, DirectoryError, DirectoryRefused
+from headrace.auth.directory import (
+    LEAST_ATTEMPTS,
+    Account,
+    Directory,
+    DirectoryAway,
+    DirectoryConfig,
+    DirectoryError,
+    DirectoryRefused,
+)
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.grants import Bindings, by_group, with_rights
+from headrace.auth.issuer_watch import LOOK_ISSUERS_S, IssuerWatch
 from headrace.auth.memory import MemoryPeopleStore
 from headrace.auth.oidc_access import is_access_token
 from headrace.auth.oidc_code_flow import SIGN_IN_LIMIT, Begun
@@ -19,6 +28,7 @@ from headrace.auth.passkeys import (
     Attestation,
     Challenge,
     RelyingParty,
+    by_passkey,
     check_agreed,
 )
 from headrace.auth.passwords import fold
@@ -37,6 +47,7 @@ from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
 from headrace.auth.store import (
     Arrival,
+    Grounds,
     GroupBinding,
     GroupProposal,
     IdentityRecord,
@@ -49,9 +60,11 @@ from headrace.auth.store import (
     PasskeyUse,
     PeopleStore,
     PersonRecord,
+    PersonState,
     SessionRecord,
     StaysOut,
     TokenRecord,
+    digest_of,
 )
 from headrace.auth.throttle import Limit, Throttle, network_of
 from headrace.auth.tokens import TokenWish
@@ -61,6 +74,8 @@ __all__ = [
     "BY_PASSKEY",
     "BY_PASSWORD",
     "CHALLENGE_LIMIT",
+    "LEAST_ATTEMPTS",
+    "LOOK_ISSUERS_S",
     "SCOPES_OF_ROLE",
     "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
@@ -81,6 +96,7 @@ __all__ = [
     "DirectoryConfig",
     "DirectoryError",
     "DirectoryRefused",
+    "Grounds",
     "GroupBinding",
     "GroupProposal",
     "IdentityRecord",
@@ -88,6 +104,7 @@ __all__ = [
     "InvitationRecord",
     "Issuer",
     "IssuerError",
+    "IssuerWatch",
     "LastAdmin",
     "Lifetimes",
     "Limit",
@@ -100,6 +117,7 @@ __all__ = [
     "PeopleStore",
     "Pepper",
     "PersonRecord",
+    "PersonState",
     "Principal",
     "ProvenThere",
     "ProviderChallenge",
@@ -117,7 +135,9 @@ __all__ = [
     "TokenWish",
     "TooManyAttempts",
     "by_group",
+    "by_passkey",
     "check_agreed",
+    "digest_of",
     "fold",
     "is_access_token",
     "network_of",

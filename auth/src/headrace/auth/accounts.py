@@ -46,7 +46,7 @@ class Accounts:
         need_admin(by)
         if not roles:
             raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
-        return await self._invite(new_person_id(), check_name(name), roles, valid)
+        return await self._invite(new_person_id(), check_name(name), roles, valid, by)
 
     async def make_service(self, by: Principal, name: str, roles: frozenset[Role]) -> PersonRecord:
         """Make an account that owns tokens of pipelines and never signs in. Raises `not_allowed`, `name_refused`."""
@@ -74,6 +74,15 @@ class Accounts:
 
         Older links die. Until it is used, nothing else changes for somebody active. Raises `not_allowed`, `not_found`.
         """
+        known = await self.check_inviting_again(by, person)
+        made, now = make_invitation(person), self._clock()
+        invitation = InvitationRecord(
+            hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid, made_by=by.id
+        )
+        return await self._store.renew_invitation(invitation) or known, made.text
+
+    async def check_inviting_again(self, by: Principal, person: str, elsewhere: Sequence[str] = ()) -> PersonRecord:
+        """Refuse what `invite_again` would refuse, before a proof is asked for; `elsewhere`: where they are known."""
         need_admin(by)
         if person == by.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This is you; change your password instead.")
@@ -82,13 +91,12 @@ class Accounts:
             raise AuthError(AuthCode.NOT_FOUND, "There is no such person.")
         if known.kind == "service":
             raise AuthError(AuthCode.NOT_ALLOWED, "A service account never signs in; make another one.")
+        if not known.local and elsewhere:
+            where = " and ".join(elsewhere)
+            raise AuthError(AuthCode.NOT_ALLOWED, f"Their password is kept at {where}: they change it there.")
         if not known.local or known.name == known.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This person has no name to sign in with here; invite them by one.")
-        made, now = make_invitation(person), self._clock()
-        invitation = InvitationRecord(
-            hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid
-        )
-        return await self._store.renew_invitation(invitation) or known, made.text
+        return known
 
     async def people(self, by: Principal, *, after: str | None = None, limit: int = 10_000) -> Sequence[PersonRecord]:
         """List at most `limit` people, oldest first, after one of them if one is named; raises `not_allowed`."""
@@ -108,12 +116,16 @@ class Accounts:
         return disabled
 
     async def _invite(
-        self, person: str, name: str, roles: frozenset[Role], valid: timedelta
+        self, person: str, name: str, roles: frozenset[Role], valid: timedelta, by: Principal | None = None
     ) -> tuple[PersonRecord, str]:
         made, now = make_invitation(person), self._clock()
         record = PersonRecord(id=person, name=name, roles=roles, granted_roles=roles, state="invited", created=now)
         invitation = InvitationRecord(
-            hash=self._pepper.hash(made.text), person=person, created=now, expires=now + valid
+            hash=self._pepper.hash(made.text),
+            person=person,
+            created=now,
+            expires=now + valid,
+            made_by=by.id if by else None,
         )
         try:
             await self._store.add_person(record, invitation)

@@ -7,6 +7,7 @@ from headrace.auth.accounts import Accounts
 from headrace.auth.directory import Directory
 from headrace.auth.directory_sign_in import DirectorySignIn
 from headrace.auth.directory_watch import DirectoryWatch
+from headrace.auth.issuer_watch import IssuerWatch
 from headrace.auth.leavers import Brake
 from headrace.auth.oidc_access import OidcTokens
 from headrace.auth.oidc_code_flow import CodeFlow
@@ -60,6 +61,7 @@ class Authenticator:
         self.passwords = PasswordSignIn(store, self.sessions, places, pepper, clock, steady or clock)
         self.passkeys = Passkeys(passkeys, store, self.sessions, pepper, clock, steady or clock, public_url)
         self.providers = Providers(issuers, steady or clock)
+        self.issuer_watch = IssuerWatch(directories, self.providers, clock, steady or clock)
         self._flow = CodeFlow(self.providers, public_url, pepper, clock, steady or clock)
         brake = Brake(store, identities)
         self.oidc_watch = OidcWatch(self.providers, identities, brake, pepper, clock)
@@ -71,6 +73,11 @@ class Authenticator:
         self._directories = DirectorySignIn(directories, identities, self.sessions, places, clock, steady or clock)
         self.directory_watch = DirectoryWatch(directories, identities, brake, clock)
         self._people = store
+
+    @property
+    def directory_issuers(self) -> Sequence[str]:
+        """The issuers of the site's directories."""
+        return self.directory_watch.issuers
 
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
         """Sign in who has this name here, or else in a directory of the site; raises what both do."""

@@ -9,6 +9,7 @@ Exception tree::
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -16,6 +17,8 @@ MAX_NAME: Final = 320
 """The longest mail address."""
 BATCH: Final = 50
 """Subjects in one question; a filter of that many ids is within every limit of a domain controller."""
+LEAST_ATTEMPTS: Final = 3
+"""One for each share of a directory's tries: with fewer, nobody could prove anything."""
 MAX_GROUPS: Final = 1_100
 """Windows itself signs nobody in who is in more than 1,015 groups."""
 
@@ -155,6 +158,10 @@ class Directory(Protocol):
 
     async def look_up(self, subjects: Collection[str]) -> LookedUp:
         """Show the accounts of these subjects, at most `BATCH`, as they are now."""
+        ...
+
+    async def now(self) -> datetime:
+        """Sign in as the service, and return what time the domain has."""
         ...
 
     def close(self) -> None:

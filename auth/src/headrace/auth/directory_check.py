@@ -7,7 +7,7 @@ from typing import Final
 
 from ldap3 import Connection
 
-from headrace.auth.directory import DirectoryAway, DirectoryConfig, DirectoryRefused, TypedName, escaped
+from headrace.auth.directory import LEAST_ATTEMPTS, DirectoryAway, DirectoryConfig, DirectoryRefused, TypedName, escaped
 from headrace.auth.directory_ldap import LdapDirectory, one_of, text_of
 from headrace.auth.findings import Finding
 
@@ -74,9 +74,14 @@ def _lockout(directory: LdapDirectory, connection: Connection) -> Finding:
         return Finding(good=False, said=said)
     threshold = int(one_of(rule, "lockoutThreshold"))
     if 0 < threshold <= config.attempts:
+        helps = (
+            f"set it below {threshold}, or raise the domain's limit"
+            if threshold > LEAST_ATTEMPTS
+            else f"`attempts` can't be below {LEAST_ATTEMPTS}, so only raising the domain's limit above that helps"
+        )
         said = (
             f"the domain locks accounts after {threshold} wrong passwords, and `attempts` is {config.attempts}: "
-            f"strangers could lock people's accounts; set it below {threshold}, or raise the domain's limit"
+            f"strangers could lock people's accounts; {helps}"
         )
         return Finding(good=False, said=said)
     locks = f"locks accounts after {threshold} wrong passwords" if threshold else "locks no accounts"

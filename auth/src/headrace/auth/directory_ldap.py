@@ -1,5 +1,6 @@
 """Active Directory over LDAP with TLS: the port `Directory` on ldap3, which blocks, so in threads of its own."""
 
+import ast
 import asyncio
 import re
 import ssl
@@ -104,6 +105,10 @@ class LdapDirectory:
         wanted = sorted(filter(_is_guid, subjects))
         return await self._ask(self._look_up, wanted) if wanted else LookedUp({})
 
+    async def now(self) -> datetime:
+        """See `Directory`."""
+        return await self._ask(self._now)
+
     def close(self) -> None:
         """See `Directory`."""
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -135,6 +140,10 @@ class LdapDirectory:
         with suppress(DirectoryRefused), self._opened(f"CN=nobody,{self._config.base}", b"no password"):
             pass
         raise DirectoryRefused(Refusal.AMBIGUOUS if meant else Refusal.UNKNOWN)
+
+    def _now(self) -> datetime:
+        with self.as_service() as connection:
+            return self.time(connection)
 
     def _check(self, dn: str, password: bytes) -> None:
         with self._opened(dn, password):
@@ -229,7 +238,7 @@ class LdapDirectory:
         try:
             yield connection
         except _BROKEN as error:
-            message = f"{connection.server.host} broke off: {error}"
+            message = f"{connection.server.host} broke off: {_words(error)}"
             raise DirectoryAway(message) from error
         finally:
             _end(connection)
@@ -241,7 +250,7 @@ class LdapDirectory:
             try:
                 connection = self._bound(address, user, password)
             except (*_BROKEN, DirectoryAway) as error:
-                said.append(f"{address}: {error}")
+                said.append(f"{address}: {_words(error)}")
                 continue
             self._servers = (address, *(other for other in self._servers if other != address))
             return connection
@@ -300,6 +309,18 @@ def _end(connection: Connection) -> None:
         connection.unbind()
     if opened is not None:
         opened.close()
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says; ldap3 puts some messages into tuples, and those into texts."""
+    text = str(error)
+    with suppress(ValueError, SyntaxError):
+        while text.startswith("("):
+            found = ast.literal_eval(text)
+            if not (isinstance(found, tuple) and len(found) == 1 and isinstance(found[0], str)):
+                break
+            text = found[0]
+    return text or type(error).__name__
 
 
 def _check_bind(result: Mapping[str, Any]) -> None:

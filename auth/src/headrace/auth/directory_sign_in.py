@@ -1,25 +1,30 @@
 """Signing in with a name and a password of the site's directory."""
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.auth.accounts import new_person_id
 from headrace.auth.directory import Account, Directory, DirectoryAway, DirectoryConfig, DirectoryRefused, TypedName
-from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
+from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts, no_role
 from headrace.auth.passwords import fold
 from headrace.auth.places import Places
 from headrace.auth.principal import Principal
 from headrace.auth.sessions import Sessions, Shown, SignedIn
-from headrace.auth.store import Arrival, IdentityStore, PersonRecord
+from headrace.auth.store import Arrival, Grounds, IdentityStore, PersonRecord
 from headrace.auth.throttle import Limit, Throttle, network_of
+from headrace.auth.turns import LineFull, Turns
 
 NAME_LIMIT: Final = Limit(10, timedelta(minutes=15))
 """A name from one network."""
 NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
 SHARES: Final = 3
 """What a directory lets somebody try is shared out: where they signed in before, everywhere else, and for proofs."""
+_NO_GUESS: Final = frozenset({AuthCode.DIRECTORY_AWAY, AuthCode.NO_ROLE, AuthCode.PASSWORD_EXPIRED})
+"""Refusals that are no wrong password: nothing was checked, or the password was right and its person is told so."""
+_MOST_MET: Final = 10_000
 
 
 class DirectorySignIn:
@@ -42,6 +47,9 @@ class DirectorySignIn:
         self._clock = clock
         self._steady = steady
         self._throttle = Throttle()
+        self._turns = {one.config.issuer: _turns_of_strangers(one.config) for one in directories}
+        self._met: OrderedDict[str, Account] = OrderedDict()
+        """By issuer and name as it was typed, whose it was: what is throttled is not looked up any more."""
 
     def serves(self, name: str) -> bool:
         """Whether this is a name of a directory."""
@@ -64,23 +72,25 @@ class DirectorySignIn:
         who, tried = f"{directory.config.issuer} {fold(name)}", f"name:{network}:{fold(name)}"
         known = await self._places.known(who, network)
         limits = {tried: NAME_LIMIT} if known else {tried: NAME_LIMIT, f"network:{network}": NETWORK_LIMIT}
-        self._count(limits)
+        await self._count(limits, directory, self._met.get(who), network)
         try:
-            async with self._answered(directory):
-                account = await directory.find(name)
-            share = _share("known" if known else "new", directory.config, account.subject)
-            self._count(share)
-            limits |= share
-            await self._check(directory, account, password)
+            async with self._turn(directory, network, known=known):
+                async with self._answered(directory):
+                    account = await directory.find(name)
+                self._note_met(who, account)
+                share = _share("known" if known else "new", directory.config, account.subject)
+                await self._count(share, directory, account, network)
+                limits |= share
+                await self._check(directory, account, password)
             person = await self._arrived(directory, account)
         except AuthError as error:
-            if error.code is AuthCode.DIRECTORY_AWAY:
+            if error.code in _NO_GUESS or isinstance(error, LineFull):
                 self._take_back(limits)
             raise
         self._throttle.forget(tried)
         # A guesser's other attempts still count.
         self._take_back(limits.keys() - {tried})
-        begun = await self._sessions.begin(person, _by_directory(directory))
+        begun = await self._sessions.begin(person, _by_directory(directory, account))
         await self._places.keep(who, network)
         return begun
 
@@ -103,11 +113,11 @@ class DirectorySignIn:
             raise AuthError(AuthCode.PROOF_REFUSED, f"{issuer}: person {by.id} is there no longer", person=by.id)
         account = found[min(found)]
         share = _share("proof", directory.config, account.subject)
-        self._count(share)
+        await self._count(share, directory, account, "a session")
         try:
             await self._check(directory, account, password)
         except AuthError as error:
-            if error.code is AuthCode.DIRECTORY_AWAY:
+            if error.code in _NO_GUESS:
                 self._take_back(share)
             if error.code is AuthCode.SIGN_IN_REFUSED:
                 raise AuthError(AuthCode.PROOF_REFUSED, error.reason, person=by.id) from error
@@ -123,6 +133,10 @@ class DirectorySignIn:
         typed = TypedName.read(name)
         return next((one for one in self._directories if typed and typed.fits(one.config)), None)
 
+    def _turn(self, directory: Directory, network: str, *, known: bool) -> AbstractAsyncContextManager[None]:
+        """Return the turn of a sign-in: networks of strangers take turns, and leave connections for everybody else."""
+        return nullcontext() if known else self._turns[directory.config.issuer].turn(network, known=False)
+
     async def _check(self, directory: Directory, account: Account, password: str) -> None:
         async with self._answered(directory, account.subject):
             await directory.check(account, password)
@@ -136,7 +150,7 @@ class DirectorySignIn:
         if person.state != "active":
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)
         if not person.roles:
-            raise AuthError(AuthCode.NO_ROLE, f"{issuer}: no group of {account.name} gives a role")
+            raise no_role(issuer, account.name, account.groups)
         return person
 
     @asynccontextmanager
@@ -154,14 +168,36 @@ class DirectorySignIn:
             person = known.person if known else None
             raise AuthError(code, f"{issuer}: {error.reason}", person=person) from error
 
-    def _count(self, limits: dict[str, Limit]) -> None:
+    async def _count(
+        self, limits: dict[str, Limit], directory: Directory, account: Account | None, network: str
+    ) -> None:
+        """Count a try, or refuse it; the log says whose account it is, if that is known, and where the try is from."""
         wait = self._throttle.attempt(limits, self._steady())
-        if wait is not None:
-            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+        if wait is None:
+            return
+        issuer = directory.config.issuer
+        known = await self._identities.identity(issuer, account.subject) if account else None
+        whose = account.name if account else "a name that was not looked up"
+        raise TooManyAttempts(
+            int(wait.total_seconds()) + 1,
+            about=f"{issuer}: {whose}, from {network}",
+            person=known.person if known else None,
+        )
+
+    def _note_met(self, who: str, account: Account) -> None:
+        self._met[who] = account
+        self._met.move_to_end(who)
+        while len(self._met) > _MOST_MET:
+            self._met.popitem(last=False)
 
     def _take_back(self, keys: Iterable[str]) -> None:
         for key in keys:
             self._throttle.take_back(key)
+
+
+def _turns_of_strangers(config: DirectoryConfig) -> Turns:
+    most = max(1, config.connections // 2)
+    return Turns(most, most)
 
 
 def _share(kind: str, config: DirectoryConfig, subject: str) -> dict[str, Limit]:
@@ -170,5 +206,7 @@ def _share(kind: str, config: DirectoryConfig, subject: str) -> dict[str, Limit]
     return {f"{kind}:{config.issuer}:{subject}": limit}
 
 
-def _by_directory(directory: Directory) -> Shown:
-    return Shown(method="directory", factors=frozenset({"pwd"}), issuer=directory.config.issuer)
+def _by_directory(directory: Directory, account: Account) -> Shown:
+    issuer = directory.config.issuer
+    grounds = Grounds(identity=(issuer, account.subject))
+    return Shown(method="directory", factors=frozenset({"pwd"}), issuer=issuer, grounds=grounds)

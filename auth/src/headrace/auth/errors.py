@@ -6,6 +6,7 @@ Exception tree::
     └── TooManyAttempts     throttled; `retry_after_s` says how long
 """
 
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Final
 
@@ -59,12 +60,25 @@ class AuthError(Exception):
         self.person = person
 
 
+def no_role(issuer: str, who: str, groups: Collection[str]) -> AuthError:
+    """Refuse somebody to whom no group of theirs gives a role; the log says which groups came."""
+    came = ", ".join(f"{group!r}" for group in sorted(groups)[:_MAX_GROUPS]) or "none"
+    more = f" and {len(groups) - _MAX_GROUPS} more" if len(groups) > _MAX_GROUPS else ""
+    return AuthError(
+        AuthCode.NO_ROLE, f"{issuer}: no group of {who!r} gives a role here; groups that came: {came}{more}"
+    )
+
+
+_MAX_GROUPS: Final = 20
+
+
 class TooManyAttempts(AuthError):  # noqa: N818 - says what is the case
     """Throttled: nothing was checked."""
 
-    def __init__(self, retry_after_s: int) -> None:
-        """Say how many seconds to wait."""
-        super().__init__(
-            AuthCode.TOO_MANY_ATTEMPTS, f"There were too many attempts; try again in {retry_after_s} seconds."
-        )
+    def __init__(self, retry_after_s: int, *, about: str = "", person: str | None = None) -> None:
+        """Say how many seconds to wait; `about` tells the log alone who tried where."""
+        said = f"There were too many attempts; try again in {retry_after_s} seconds."
+        super().__init__(AuthCode.TOO_MANY_ATTEMPTS, said, person=person)
+        if about:
+            self.reason = f"{about}: too many attempts; {retry_after_s} seconds to wait"
         self.retry_after_s = retry_after_s

@@ -8,9 +8,10 @@ from datetime import datetime
 
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.passwords import fold
-from headrace.auth.principal import Method, Role
+from headrace.auth.principal import BY_PASSKEY_FACTORS, Method, Role
 from headrace.auth.store import (
     Arrival,
+    Grounds,
     GroupBinding,
     GroupProposal,
     IdentityRecord,
@@ -84,10 +85,10 @@ class MemoryPeopleStore:
             return None
         self._check_name(name, person.id)
         del self._invitations[hash]
-        self._end_sessions(person.id)
+        self._end_all(person.id)
         self._drop_passkeys(person.id)
         self._people[person.id] = replace(person, name=name, state="active", password_hash=password_hash)
-        return self._people[person.id]
+        return self._refreshed(person.id)
 
     async def renew_invitation(self, invitation: InvitationRecord) -> PersonRecord | None:
         """See `PeopleStore`."""
@@ -100,13 +101,16 @@ class MemoryPeopleStore:
             self._people[person.id] = replace(person, state="invited")
         return self._people[person.id]
 
-    async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
+    async def replace_password(self, person: str, former: str, password_hash: str, *, keep: str) -> bool:
         """See `PeopleStore`."""
-        if self._people[person].state != "active":
-            return
+        known = self._people[person]
+        kept = not keep or any(one.id == keep for one in self._sessions.values() if one.person == person)
+        if known.state != "active" or known.password_hash != former or not kept:
+            return False
         self._people[person] = replace(self._people[person], password_hash=password_hash)
         self._end_sessions(person, keep=keep)
         self._drop_invitations(person)
+        return True
 
     async def has_place(self, *hashes: str) -> bool:
         """See `PeopleStore`."""
@@ -138,11 +142,17 @@ class MemoryPeopleStore:
         self._drop_passkeys(person)
         return self._people[person]
 
-    async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
+    async def add_session(self, session: SessionRecord, grounds: Grounds | None = None) -> bool:
         """See `PeopleStore`."""
-        person = self._people[session.person]
-        if person.state != "active" or password_hash not in {None, person.password_hash}:
+        person, grounds = self._people[session.person], grounds or Grounds()
+        if person.state != "active" or grounds.password_hash not in {None, person.password_hash}:
             return False
+        if grounds.passkey is not None and grounds.passkey not in self._passkeys:
+            return False
+        if grounds.identity is not None:
+            identity = self._identities.get(grounds.identity)
+            if identity is None or identity.person != person.id or identity.gone is not None:
+                return False
         self._sessions[session.hash] = session
         return True
 
@@ -155,11 +165,11 @@ class MemoryPeopleStore:
         if hash in self._sessions:
             self._sessions[hash] = replace(self._sessions[hash], last_used=now)
 
-    async def add_factors(self, hash: str, method: Method, factors: frozenset[str]) -> None:  # noqa: A002, ARG002 - the port
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> None:  # noqa: A002, ARG002
         """See `PeopleStore`."""
         known = self._sessions.get(hash)
         if known is not None:
-            self._sessions[hash] = replace(known, factors=known.factors | factors)
+            self._sessions[hash] = replace(known, factors=known.factors | factors, passkey=passkey or known.passkey)
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""
@@ -422,6 +432,12 @@ class MemoryPeopleStore:
         if known is None or known.person != person:
             return False
         del self._passkeys[passkey]
+        for session in [one for one in self._sessions.values() if one.passkey == passkey]:
+            if session.method == "passkey":
+                del self._sessions[session.hash]
+            else:
+                factors = session.factors - BY_PASSKEY_FACTORS
+                self._sessions[session.hash] = replace(session, factors=factors, passkey=None)
         return True
 
     def _drop_passkeys(self, person: str) -> None:
@@ -447,6 +463,9 @@ class MemoryPeopleStore:
     def _end_all(self, person: str) -> None:
         self._end_sessions(person)
         self._tokens = {key: value for key, value in self._tokens.items() if value.person != person}
+        self._invitations = {key: one for key, one in self._invitations.items() if one.made_by != person}
+        if (proposed := next(iter(self._proposals.values()), None)) and proposed.author == person:
+            self._proposals.clear()
 
     def _check_name(self, name: str, owner: str) -> None:
         others = (one for one in self._people.values() if one.id != owner and one.local)

@@ -68,6 +68,7 @@ class OidcTokens:
             id=person.id,
             name=person.name,
             kind=person.kind,
+            local=person.local,
             roles=person.roles,
             scopes=_scopes_of(claims) & scopes_of(person.roles) & TOKEN_SCOPES,
             groups=person.groups,
@@ -85,7 +86,7 @@ class OidcTokens:
             payload = token.split(".")[1] if len(token) <= MAX_TOKEN else ""
             claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
             issuer = claims["iss"]
-        except (IndexError, KeyError, TypeError, ValueError):
+        except (IndexError, KeyError, TypeError, ValueError, RecursionError):
             message = "no JWT"
             raise TokenRefused(message) from None
         provider = self._providers.at(issuer) if isinstance(issuer, str) else None

@@ -108,7 +108,7 @@ class CodeFlow:
         tried = f"network:{network_of(address)}"
         wait = self._throttle.attempt({tried: FAILED_LIMIT}, self._steady())
         if wait is not None:
-            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+            raise TooManyAttempts(int(wait.total_seconds()) + 1, about=f"{issuer}, from {network_of(address)}")
         try:
             await _require_issuer(provider, answer)
             granted = await provider.exchange(

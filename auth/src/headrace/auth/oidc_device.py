@@ -77,7 +77,7 @@ class OidcDevice:
         provider = self._provider(issuer)
         wait = self._throttle.attempt({f"network:{network_of(address)}": BEGIN_LIMIT}, self._steady())
         if wait is not None:
-            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+            raise TooManyAttempts(int(wait.total_seconds()) + 1, about=f"{issuer}, from {network_of(address)}")
         try:
             given = await provider.device_codes()
             uri, user_code, code = (_text(given, key) for key in ("verification_uri", "user_code", "device_code"))
@@ -116,7 +116,10 @@ class OidcDevice:
     def _provider(self, issuer: str) -> Provider:
         provider = self._providers.named(issuer)
         if not provider.issuer.device_sign_in:
-            raise AuthError(AuthCode.NOT_FOUND, "This provider signs nobody in on another device.")
+            raise AuthError(
+                AuthCode.NOT_FOUND,
+                "This provider signs nobody in at a terminal; an administrator allows it by `device_sign_in = true`.",
+            )
         return provider
 
     def _may_ask(self, waiting: _Waiting) -> bool:

@@ -55,8 +55,11 @@ def read_issuers(file: Path, read_secret: Callable[[Path], bytes]) -> tuple[Issu
     """
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        message = f"`{file}` can't be read as TOML: {error}"
+    except OSError as error:
+        message = f"`{file}` can't be read: {error.strerror}"
+        raise IssuerError(message) from error
+    except ValueError as error:
+        message = f"`{file}` is not TOML: {error}"
         raise IssuerError(message) from error
     tables = document.get("issuer")
     if set(document) != {"issuer"} or not isinstance(tables, list) or not 0 < len(tables) <= MAX_ISSUERS:

@@ -30,6 +30,18 @@ LEAST_WAIT: Final = timedelta(seconds=10)
 TIMEOUT_S: Final = 5
 MAX_ANSWER_BYTES: Final = 1_048_576
 MAX_TOKEN: Final = 16_384
+_MEANS: Final = {
+    "invalid_client": "`client_id` or its secret is wrong, or the client is gone there",
+    "invalid_scope": "it does not give this client what `scopes` names, such as `offline_access`",
+    "unauthorized_client": "the client may not do this there: allow it the grant, such as `refresh_token`",
+    "unsupported_grant_type": "it does not have this grant, such as `refresh_token`",
+}
+"""Answers of RFC 6749 (5.2), for the log and the health."""
+ABOUT_THE_SERVICE: Final = frozenset({"invalid_client", "unauthorized_client", "unsupported_grant_type"})
+"""Those that everybody's code or token would get."""
+AWAY_FOR: Final = timedelta(minutes=5)
+REFUSED_FOR: Final = timedelta(days=1)
+"""For how long a failed exchange says that nobody can sign in, when no other one says anything."""
 
 _log = logging.getLogger(__name__)
 _Document = TypeVar("_Document")
@@ -86,8 +98,11 @@ class Provider:
     def __init__(self, issuer: Issuer, steady: Callable[[], datetime]) -> None:
         """`steady` measures how old an answer is, however the clock is set. Nothing is asked yet."""
         self.issuer = issuer
+        self._steady = steady
         self.date: str | None = None
         """What the last answer said the time was."""
+        self._trouble: tuple[datetime, timedelta, str] | None = None
+        """When an exchange failed for a reason that no person has, for how long that counts, and what it was."""
         self._client: AsyncOAuth2Client | None = None
         self._discovered = _Remembered(self._discover, steady)
         self._keys = _Remembered(self._fetch_keys, steady)
@@ -112,10 +127,19 @@ class Provider:
     async def authorization_url(self, *, state: str, verifier: str, redirect_uri: str, **more: str) -> str:
         """Return where a browser signs in; raises `ProviderFailed`."""
         endpoint = (await self.discovered()).authorization_endpoint
+        scope = " ".join(self.issuer.scopes)
         url, _ = self._http().create_authorization_url(
-            endpoint, state=state, code_verifier=verifier, redirect_uri=redirect_uri, **more
+            endpoint, state=state, code_verifier=verifier, redirect_uri=redirect_uri, scope=scope, **more
         )
         return str(url)
+
+    @property
+    def trouble(self) -> tuple[datetime, str] | None:
+        """Since when (by the steady clock) exchanges fail whoever the person is, and why; `None` if they do not."""
+        if self._trouble is None:
+            return None
+        since, lasts, said = self._trouble
+        return (since, said) if self._steady() < since + lasts else None
 
     async def exchange(self, patience_s: float = TIMEOUT_S, **grant: str) -> Granted:
         """Exchange what was granted: a code and what belongs to it, or the refresh token of before.
@@ -129,11 +153,16 @@ class Provider:
                 answer = await self._http().fetch_token(endpoint, timeout=patience_s, **grant)
         except OAuthError as error:
             code = str(error.error)[:100]
-            message = f"the provider does not exchange what was granted: {code}"
+            meaning = f" ({_MEANS[code]})" if code in _MEANS else ""
+            message = f"the provider does not exchange what was granted: {code}{meaning}"
+            refused = code in ABOUT_THE_SERVICE
+            self._trouble = (self._steady(), REFUSED_FOR, message) if refused else None
             raise TokenRefused(message, code=code) from error
         except (httpx2.HTTPError, TimeoutError, ValueError) as error:
-            message = f"{endpoint}: {type(error).__name__}: {error}"
+            message = f"{endpoint}: {_said(error, patience_s)}"
+            self._trouble = self._steady(), AWAY_FOR, message
             raise ProviderFailed(message) from error
+        self._trouble = None
         token, again = answer.get("id_token"), answer.get("refresh_token")
         return Granted(
             id_token=token if isinstance(token, str) else None,
@@ -159,7 +188,7 @@ class Provider:
         if token is None:
             message = "the provider gave no ID token"
             raise TokenRefused(message)
-        if len(token) > MAX_TOKEN:
+        if not 0 < len(token) <= MAX_TOKEN:
             message = f"a token of {len(token)} characters"
             raise TokenRefused(message)
         try:
@@ -217,8 +246,8 @@ class Provider:
                 )
             self.date = answer.headers.get("date")
             document = json.loads(answer.raise_for_status().content)
-        except (httpx2.HTTPError, TimeoutError, ValueError) as error:
-            message = f"{url}: {type(error).__name__}: {error}"
+        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError) as error:
+            message = f"{url}: {_said(error, TIMEOUT_S)}"
             raise ProviderFailed(message) from error
         if not isinstance(document, dict):
             message = f"{url}: no JSON object"
@@ -226,6 +255,7 @@ class Provider:
         return document
 
     def _http(self) -> AsyncOAuth2Client:
+        """Return the client. It knows no scopes: it would ask for all of them with each refresh (RFC 6749, 6)."""
         if self._client is None:
             issuer = self.issuer
             try:
@@ -236,7 +266,6 @@ class Provider:
             self._client = AsyncOAuth2Client(
                 issuer.client_id,
                 issuer.client_secret,
-                scope=" ".join(issuer.scopes),
                 code_challenge_method="S256",
                 transport=_Bounded(httpx2.AsyncHTTPTransport(verify=tls, limits=httpx2.Limits(max_connections=10))),
                 follow_redirects=False,
@@ -298,6 +327,13 @@ class _Remembered(Generic[_Document]):
             if self._known is None or now >= self._known[0] + STALE_FOR:
                 raise ProviderFailed(*(self._failed.args if self._failed else ("nothing is known of it yet",)))
             return self._known[1]
+
+
+def _said(error: Exception, patience_s: float) -> str:
+    """Say what went wrong; many an error of a network has no words of its own."""
+    late = isinstance(error, TimeoutError | httpx2.TimeoutException)
+    words = str(error) or (f"no answer within {patience_s:g} s" if late else "")
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 class _Bounded(httpx2.AsyncBaseTransport):

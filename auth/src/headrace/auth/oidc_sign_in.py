@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from headrace.auth.accounts import new_person_id
-from headrace.auth.errors import AuthCode, AuthError
+from headrace.auth.errors import AuthCode, AuthError, no_role
 from headrace.auth.oidc_claims import Vouched
 from headrace.auth.oidc_code_flow import Begun, CodeFlow
 from headrace.auth.oidc_watch import OidcWatch
 from headrace.auth.sessions import Sessions, Shown, SignedIn
-from headrace.auth.store import Arrival, IdentityStore
+from headrace.auth.store import Arrival, Grounds, IdentityStore
 
 _LOCAL_PATH: Final = re.compile(r"/(?![/\\])[^\\\x00-\x20\x7f]{0,500}")
 """A path of this service: no browser takes it for an address elsewhere."""
@@ -63,6 +63,13 @@ class OidcSignIn:
         if person.state != "active":
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} is {person.state}", person=person.id)
         if not person.roles:
-            raise AuthError(AuthCode.NO_ROLE, f"`{found.subject}` of {found.issuer} has no role here")
-        shown = Shown(method="oidc", factors=found.factors, at=found.at, issuer=found.issuer, sid=found.sid)
+            raise no_role(found.issuer, found.subject, found.groups)
+        shown = Shown(
+            method="oidc",
+            factors=found.factors,
+            at=found.at,
+            issuer=found.issuer,
+            sid=found.sid,
+            grounds=Grounds(identity=(found.issuer, found.subject)),
+        )
         return await self._sessions.begin(person, shown)

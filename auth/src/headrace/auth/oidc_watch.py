@@ -9,7 +9,7 @@ from typing import Final
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.leavers import Brake, Looked, as_of, loses
 from headrace.auth.oidc_claims import Vouched, vouched
-from headrace.auth.oidc_provider import Granted, Provider, ProviderFailed, Providers, TokenRefused
+from headrace.auth.oidc_provider import ABOUT_THE_SERVICE, Granted, Provider, ProviderFailed, Providers, TokenRefused
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.store import IdentityRecord, IdentityStore, every_identity
 
@@ -17,8 +17,6 @@ AT_ONCE: Final = 8
 """Questions that one provider gets at the same time."""
 PATIENCE_S: Final = 10
 """For how long one question waits: an answer that comes too late may hold the only token that still counts."""
-_ABOUT_THE_SERVICE: Final = frozenset({"invalid_client", "unauthorized_client", "unsupported_grant_type"})
-"""Answers of RFC 6749 (5.2) that everybody's token would get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ class OidcWatch:
             granted = await provider.exchange(PATIENCE_S, grant_type="refresh_token", refresh_token=token)
         except TokenRefused as error:
             if error.code != "invalid_grant":
-                return _Heard(unknown=str(error), answered=error.code not in _ABOUT_THE_SERVICE)
+                return _Heard(unknown=str(error), answered=error.code not in ABOUT_THE_SERVICE)
             return _Heard(loss=as_of(one, None, self._clock()))
         except ProviderFailed as error:
             return _Heard(unknown=str(error), answered=False)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from ipaddress import ip_address
@@ -20,10 +20,10 @@ from urllib.parse import urlsplit
 from webauthn import verify_authentication_response, verify_registration_response
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
-from headrace.auth.principal import Principal, Scope
+from headrace.auth.principal import BY_PASSKEY_FACTORS, Principal, Scope
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import Sessions, Shown, SignedIn
-from headrace.auth.store import PasskeyRecord, PasskeyStore, PeopleStore, active_person
+from headrace.auth.store import Grounds, PasskeyRecord, PasskeyStore, PeopleStore, active_person
 from headrace.auth.throttle import Limit, Throttle, network_of
 
 CHALLENGE_LIMIT: Final = timedelta(minutes=5)
@@ -32,8 +32,7 @@ MAX_PASSKEYS: Final = 20
 """Passkeys of one person."""
 TRY_LIMIT: Final = Limit(100, timedelta(minutes=15))
 """Answers of one person, or of one network for one passkey at the sign-in, that could not be verified."""
-BY_PASSKEY: Final = Shown(method="passkey", factors=frozenset({"mfa", "passkey", "pop"}))
-"""The device holds the key and has verified its user: two factors. `passkey` is our own word beside RFC 8176."""
+BY_PASSKEY: Final = Shown(method="passkey", factors=BY_PASSKEY_FACTORS)
 CONSENT_DOMAIN: Final = b"headrace/consent/v1"
 """What the hash behind every proof begins with."""
 _SIGN_IN: Final = "sign in"
@@ -54,6 +53,11 @@ class _Why(StrEnum):
     OTHER_DIGEST = "This proof was given for something else."
     COUNTER = "The counter of this passkey went back: a copy of it may be in use; remove it."
     OTHER_ORIGIN = "This proof was given at another address than the one at which passkeys work here."
+
+
+def by_passkey(passkey: str) -> Shown:
+    """Say that somebody has shown this passkey; what begins with it ends with it."""
+    return replace(BY_PASSKEY, grounds=Grounds(passkey=passkey))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,9 +222,12 @@ class Passkeys:
         tried = None
         try:
             self._expected(_SIGN_IN, given.kept)
-            if await self._store.passkey(given.id) is not None:
+            theirs = await self._store.passkey(given.id)
+            if theirs is not None:
                 # Passkeys that strangers make up count for nobody; a real one counts for one network.
-                tried = self._count(f"passkey:{network_of(address)} {given.id}")
+                network = network_of(address)
+                about = f"a passkey of person {theirs.person}, from {network}"
+                tried = self._count(f"passkey:{network} {given.id}", about, theirs.person)
             passkey = await self._verified(_SIGN_IN, given, None)
         except TooManyAttempts:
             raise
@@ -232,7 +239,7 @@ class Passkeys:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {passkey.person} {why}", person=passkey.person)
         if tried is not None:
             self._throttle.forget(tried)
-        return await self._sessions.begin(person, BY_PASSKEY)
+        return await self._sessions.begin(person, by_passkey(passkey.id))
 
     async def _verified(self, what: str, given: Assertion, person: str | None) -> PasskeyRecord:
         """Check what a passkey signed, and use it up; `person`: whose it must be."""
@@ -280,10 +287,10 @@ class Passkeys:
             )
         return self.party
 
-    def _count(self, key: str) -> str:
+    def _count(self, key: str, about: str = "", person: str | None = None) -> str:
         wait = self._throttle.attempt({key: TRY_LIMIT}, self._steady())
         if wait is not None:
-            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+            raise TooManyAttempts(int(wait.total_seconds()) + 1, about=about, person=person)
         return key
 
 

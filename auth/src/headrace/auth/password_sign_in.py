@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
@@ -20,17 +22,32 @@ from headrace.auth.passwords import (
 from headrace.auth.places import Places
 from headrace.auth.principal import Principal
 from headrace.auth.secret_forms import Pepper, invitation_person
-from headrace.auth.sessions import BY_PASSWORD, Sessions, SignedIn
-from headrace.auth.store import InvitationRecord, NameTaken, PeopleStore, PersonRecord, active_person, everybody
+from headrace.auth.sessions import BY_PASSWORD, Sessions, Shown, SignedIn
+from headrace.auth.store import (
+    Grounds,
+    InvitationRecord,
+    NameTaken,
+    PeopleStore,
+    PersonRecord,
+    active_person,
+    everybody,
+)
 from headrace.auth.throttle import Limit, Throttle, network_of
+from headrace.auth.turns import LineFull, Turns
 
 MAX_HASHES_AT_ONCE: Final = 4
+MAX_OF_STRANGERS: Final = 2
+"""Of these: the others are for people in networks where they signed in before, for proofs, and for those invited."""
 PAIR_LIMIT: Final = Limit(10, timedelta(minutes=15))
 """A name from one network; an invitation's token from one network."""
 KNOWN_LIMIT: Final = Limit(100, timedelta(minutes=15))
 """A name from a network where its person signed in before: others may share the address, as behind a proxy."""
 NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
 PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
+PROOF_LIMIT: Final = Limit(300, timedelta(minutes=15))
+"""Proofs of one person, right ones too: each takes its time of a processor."""
+CHANGE_LIMIT: Final = Limit(10, timedelta(minutes=15))
+"""Changes of one person's password, by whoever knows it: to judge a new one may take half a second."""
 T = TypeVar("T")
 P = ParamSpec("P")
 
@@ -55,6 +72,7 @@ class PasswordSignIn:
         self._clock = clock
         self._steady = steady
         self._throttle = Throttle()
+        self._turns = Turns(MAX_HASHES_AT_ONCE, MAX_OF_STRANGERS)
         self._hashing = ThreadPoolExecutor(MAX_HASHES_AT_ONCE, thread_name_prefix="passwords")
 
     def close(self) -> None:
@@ -64,8 +82,9 @@ class PasswordSignIn:
     async def sign_in(self, name: str, password: str, address: str) -> SignedIn:
         """Sign a local person in from a network address; raises `sign_in_refused`, `too_many_attempts`.
 
-        What others try, at this name from elsewhere or at other names from this network, does not shut a person out of
-        a network from which they signed in before.
+        Networks of strangers take turns, and known people wait for none of them. What others try, at this name from
+        elsewhere or at other names from this network, does not shut a person out of a network from which they signed
+        in before.
         """
         network = network_of(address)
         person = await self._store.person_named(name)
@@ -77,9 +96,16 @@ class PasswordSignIn:
             if person is not None:
                 # Only people who exist: names that strangers make up can't push them out.
                 limits[f"person:{person.id}"] = PERSON_LIMIT
-        self._count(limits)
+        self._count(limits, f"{f'person {person.id}' if person else 'unknown name'}, from {network}", person)
         stored = self._opened(person) if person and person.state == "active" else None
-        fits = await self._in_thread(password_fits, password, stored)
+        turn = self._turns.turn(f"person:{person.id} {network}" if person and known else network, known=known)
+        try:
+            async with turn:
+                fits = await self._in_thread(password_fits, password, stored)
+        except LineFull:
+            for key in limits:
+                self._throttle.take_back(key)
+            raise
         if person is None:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
         if stored is None:
@@ -89,13 +115,14 @@ class PasswordSignIn:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}", person=person.id)
         kept = person.password_hash or ""
         if needs_rehash(stored):
-            fresh = await self._hash(person.id, password)
+            async with self._turn_of(person.id):
+                fresh = await self._hash(person.id, password)
             kept = fresh if await self._store.set_password_hash(person.id, kept, fresh) else kept
         self._throttle.forget(pair)
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
         for key in limits.keys() - {pair}:
             self._throttle.take_back(key)
-        begun = await self._sessions.begin(person, BY_PASSWORD, password_hash=kept)
+        begun = await self._sessions.begin(person, _by_password(kept))
         await self._places.keep(person.id, network)
         return begun
 
@@ -106,29 +133,45 @@ class PasswordSignIn:
         `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
         """
         now, network = self._clock(), network_of(address)
+        hashed, person, tried = await self._invited(token, network)
+        nameless = person.name == person.id
+        if nameless and name is None:
+            raise AuthError(AuthCode.NAME_REFUSED, "Choose the name that you will sign in with.")
+        chosen = check_name(name) if nameless and name is not None else person.name
+        async with self._turn_of(person.id):
+            await self._in_thread(check_password, password, chosen)
+            chosen_hash = await self._hash(person.id, password)
+        try:
+            active = await self._store.redeem(hashed, chosen, chosen_hash, now)
+        except NameTaken as error:
+            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
+        if active is None:
+            raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
+        self._throttle.forget(tried)
+        begun = await self._sessions.begin(active, _by_password(active.password_hash))
+        await self._places.keep(active.id, network)
+        return begun
+
+    async def invited(self, token: str, address: str) -> str | None:
+        """Return the name of whom a link invites, `None` for who is to choose one.
+
+        Raises `invitation_refused`, `too_many_attempts`.
+        """
+        _, person, tried = await self._invited(token, network_of(address))
+        self._throttle.forget(tried)
+        return None if person.name == person.id else person.name
+
+    async def _invited(self, token: str, network: str) -> tuple[str, PersonRecord, str]:
+        """Return an invitation's hash, its person, and as what the try was counted."""
         invitation = await self._invitation(token) if invitation_person(token) else None
         hashed = invitation.hash if invitation else ""
         # What strangers make up counts for their network; who holds a link is not held up by it.
         tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
         self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT})
         person = await self._store.person(invitation.person) if invitation else None
-        if invitation is None or person is None or now >= invitation.expires:
+        if invitation is None or person is None or self._clock() >= invitation.expires:
             raise AuthError(AuthCode.INVITATION_REFUSED, "unknown, used or expired invitation")
-        nameless = person.name == person.id
-        if nameless and name is None:
-            raise AuthError(AuthCode.NAME_REFUSED, "Choose the name that you will sign in with.")
-        chosen = check_name(name) if nameless and name is not None else person.name
-        await self._in_thread(check_password, password, chosen)
-        try:
-            active = await self._store.redeem(hashed, chosen, await self._hash(person.id, password), now)
-        except NameTaken as error:
-            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
-        if active is None:
-            raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
-        self._throttle.forget(tried)
-        begun = await self._sessions.begin(active, BY_PASSWORD, password_hash=active.password_hash)
-        await self._places.keep(active.id, network)
-        return begun
+        return hashed, person, tried
 
     async def _invitation(self, token: str) -> InvitationRecord | None:
         """Find an invitation, if it is the person's to whom the link was given."""
@@ -147,9 +190,11 @@ class PasswordSignIn:
             raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
         # A key of its own: who holds a stolen session guesses no faster, and shuts nobody out of signing in.
         tried = f"proof:{by.id}"
-        self._count({tried: PAIR_LIMIT})
+        self._count({tried: PAIR_LIMIT, f"proofs:{by.id}": PROOF_LIMIT})
         person = await active_person(self._store, by.id)
-        if not await self._in_thread(password_fits, password, self._opened(person)):
+        async with self._turn_of(by.id):
+            fits = await self._in_thread(password_fits, password, self._opened(person))
+        if not fits:
             raise AuthError(AuthCode.PROOF_REFUSED, f"wrong password for person {person.id}", person=person.id)
         self._throttle.forget(tried)
 
@@ -162,15 +207,20 @@ class PasswordSignIn:
             raise AuthError(
                 AuthCode.NOT_ALLOWED, "Your password is not kept here; change it where you sign in with it."
             )
+        former = (await active_person(self._store, by.id)).password_hash or ""
+        self._count({f"change:{by.id}": CHANGE_LIMIT})
         await self.prove(by, password)
         check_new(new, password)
-        await self._in_thread(check_password, new, by.name)
-        await self._store.replace_password(by.id, await self._hash(by.id, new), keep=by.session_id or "")
+        async with self._turn_of(by.id):
+            await self._in_thread(check_password, new, by.name)
+            fresh = await self._hash(by.id, new)
+        if not await self._store.replace_password(by.id, former, fresh, keep=by.session_id or ""):
+            raise AuthError(AuthCode.NOT_ALLOWED, "Your password was replaced meanwhile; sign in with the other one.")
 
-    def _count(self, limits: dict[str, Limit]) -> None:
+    def _count(self, limits: dict[str, Limit], about: str = "", person: PersonRecord | None = None) -> None:
         wait = self._throttle.attempt(limits, self._steady())
         if wait is not None:
-            raise TooManyAttempts(int(wait.total_seconds()) + 1)
+            raise TooManyAttempts(int(wait.total_seconds()) + 1, about=about, person=person.id if person else None)
 
     async def seal_those_of_before(self) -> None:
         """Seal the passwords of a store that a version without seals wrote; to be done once, and never again."""
@@ -191,11 +241,19 @@ class PasswordSignIn:
         hashed, _, seal = (person.password_hash or "").partition(" ")
         return hashed if self._pepper.fits(_of(person.id, hashed), seal) else None
 
+    def _turn_of(self, person: str) -> AbstractAsyncContextManager[None]:
+        """Return the turn of somebody who is known to be this person."""
+        return self._turns.turn(f"person:{person}", known=True)
+
     async def _in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Hash in threads that nothing else waits for, a few at a time."""
+        """Hash in threads that nothing else waits for, in one's turn."""
         return await asyncio.get_running_loop().run_in_executor(self._hashing, partial(work, *args, **kwargs))
 
 
 def _of(person: str, hashed: str) -> str:
     """Return what is sealed: nothing else that this key hashes begins so."""
     return f"password:{person}:{hashed}"
+
+
+def _by_password(hashed: str | None) -> Shown:
+    return replace(BY_PASSWORD, grounds=Grounds(password_hash=hashed))

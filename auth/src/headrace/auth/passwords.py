@@ -13,6 +13,8 @@ MIN_PASSWORD: Final = 12
 MAX_PASSWORD: Final = 1000
 MIN_DISTINCT: Final = 5
 MAX_NAME: Final = 64
+IDS: Final = "pn_"
+"""What the ids of people begin with, and no name."""
 JUDGED: Final = 24
 """Characters of a password whose guesses are counted: the time for that grows with their square and more."""
 MIN_SCORE: Final = 3
@@ -57,7 +59,7 @@ def check_name(name: str) -> str:
     """Hold a person's name to the rule and answer it normalised (NFC); raises `name_refused`.
 
     1 to 64 letters with the signs that their script puts on them, digits and ` .-_@+'`, of one script, so that no name
-    looks like another's.
+    looks like another's, or like an id.
     """
     normal = unicodedata.normalize("NFC", name)
     scripts = {_script(letter) for letter in normal if letter.isalpha() or _is_sign(letter)}
@@ -73,6 +75,8 @@ def check_name(name: str) -> str:
             AuthCode.NAME_REFUSED,
             f"A name must have 1 to {MAX_NAME} letters, digits, spaces and . - _ @ + ', all letters of one script.",
         )
+    if fold(normal).startswith(IDS):
+        raise AuthError(AuthCode.NAME_REFUSED, f"A name must not begin with `{IDS}`, as the ids of people do.")
     return normal
 
 

@@ -65,6 +65,10 @@ BOOTSTRAP_ROLES: Final = frozenset({Role.ADMIN, Role.REQUESTER, Role.APPROVER})
 """Roles of the first person, who must be able to try everything and to invite others."""
 
 
+BY_PASSKEY_FACTORS: Final = frozenset({"mfa", "passkey", "pop"})
+"""The device holds the key and has verified its user: two factors. `passkey` is our own word beside RFC 8176."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
     """Who is calling. `session` is true only for a person's own interactive session: only such may confirm or approve.
@@ -88,6 +92,8 @@ class Principal:
     agent: str | None = None
     token: str | None = None
     """The id of the token, if it is one."""
+    local: bool = False
+    """Whether the name is of this service, where nobody else has it; others may be anybody's."""
     session_id: str | None = None
     """The id of the session, if it is one; nobody signs in with it."""
 

@@ -127,14 +127,14 @@ class Rights:
         await self._identities.propose(proposal)
         return await self._identities.proposal()
 
-    async def publish(self, by: Principal, proposal: str) -> Sequence[RightsChange]:
-        """Let groups give what somebody else has proposed, and answer whose rights changed.
+    async def publish(self, by: Principal, proposal: str, digest: str) -> Sequence[RightsChange]:
+        """Let groups give what somebody else has proposed, by id and digest, and answer whose rights changed.
 
         Raises `not_allowed`, `not_found`.
         """
         need_admin(by)
         proposed = await self._identities.proposal()
-        if proposed is None or proposed.id != proposal:
+        if proposed is None or (proposed.id, proposed.digest) != (proposal, digest):
             raise AuthError(AuthCode.NOT_FOUND, _GONE)
         if proposed.author == by.id:
             raise AuthError(AuthCode.NOT_ALLOWED, await self._somebody_else(by))

@@ -8,7 +8,7 @@ from typing import Final
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.principal import Method, Principal, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper, make_session, session_person
-from headrace.auth.store import PeopleStore, PersonRecord, SessionRecord, active_person
+from headrace.auth.store import Grounds, PeopleStore, PersonRecord, SessionRecord, active_person
 from headrace.auth.uses import TOUCH_EVERY, Uses
 
 
@@ -40,6 +40,8 @@ class Shown:
     """Now, unless a provider says when."""
     issuer: str | None = None
     sid: str | None = None
+    grounds: Grounds = field(default_factory=Grounds)
+    """What must still hold when the session begins."""
 
 
 BY_PASSWORD: Final = Shown(method="password", factors=frozenset({"pwd"}))
@@ -58,10 +60,10 @@ class Sessions:
         self._lifetimes = lifetimes
         self._uses = uses
 
-    async def begin(self, person: PersonRecord, shown: Shown, *, password_hash: str | None = None) -> SignedIn:
-        """Begin a session of somebody who has just signed in; `password_hash`: of the password that they gave.
+    async def begin(self, person: PersonRecord, shown: Shown) -> SignedIn:
+        """Begin a session of somebody who has just signed in.
 
-        Raises `sign_in_refused` for a service account, and for who was disabled or has another password meanwhile.
+        Raises `sign_in_refused` for a service account, and for who was disabled meanwhile or lost what they came with.
         """
         if person.kind == "service":
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"{person.id} is a service account", person=person.id)
@@ -77,8 +79,9 @@ class Sessions:
             factors=shown.factors,
             issuer=shown.issuer,
             sid=shown.sid,
+            passkey=shown.grounds.passkey,
         )
-        if not await self._store.add_session(record, password_hash):
+        if not await self._store.add_session(record, shown.grounds):
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"person {person.id} changed meanwhile", person=person.id)
         return SignedIn(secret=made.text, expires=record.expires, principal=_principal(person, record))
 
@@ -91,7 +94,7 @@ class Sessions:
             raise AuthError(AuthCode.NOT_SIGNED_IN, "unknown session")
         hashed = session.hash
         if now >= session.expires or now >= session.last_used + self._lifetimes.idle:
-            self._uses.note(f"end of {hashed}", lambda: self._store.delete_session(hashed))
+            # It stays in the store: a clock that is wrong for a moment ends nobody's session for good.
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"session of person {session.person} is too old")
         person = await active_person(self._store, session.person)
         if now >= session.last_used + TOUCH_EVERY:
@@ -125,7 +128,7 @@ class Sessions:
         """Note what the person has shown in the session that calls, beside what they signed in with."""
         for one in await self._store.sessions_of(by.id):
             if one.id == by.session_id:
-                await self._store.add_factors(one.hash, shown.method, shown.factors)
+                await self._store.add_factors(one.hash, shown.method, shown.factors, shown.grounds.passkey)
 
     async def end_one(self, by: Principal, session: str, person: str | None = None) -> None:
         """End one's own session by its id, or as an admin somebody's; raises `not_found`."""
@@ -149,6 +152,7 @@ def _principal(person: PersonRecord, session: SessionRecord) -> Principal:
         id=person.id,
         name=person.name,
         kind=person.kind,
+        local=person.local,
         roles=person.roles,
         scopes=scopes_of(person.roles),
         groups=person.groups,

@@ -1,6 +1,8 @@
 """What is kept about people, and the ports to wherever it is kept."""
 
-from collections.abc import AsyncIterator, Sequence
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
@@ -44,6 +46,8 @@ class InvitationRecord:
     person: str
     created: datetime
     expires: datetime
+    made_by: str | None = None
+    """Nobody: the link of a new site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +68,8 @@ class SessionRecord:
     factors: frozenset[str] = frozenset()
     issuer: str | None = None
     sid: str | None = None
+    passkey: str | None = None
+    """With which it was begun, or strengthened last; it ends with it."""
 
     @property
     def id(self) -> str:
@@ -72,8 +78,17 @@ class SessionRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What a sign-in stands on: the hash of a password, a passkey, or an identity (issuer, subject)."""
+
+    password_hash: str | None = None
+    passkey: str | None = None
+    identity: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TokenRecord:
-    """An API token: `person` made it, `agent` is the assistant it was made for."""
+    """An API token: it acts as `person`, who made it unless `made_by` did; `agent` is the assistant it was made for."""
 
     id: str
     hash: str = field(repr=False)
@@ -84,6 +99,8 @@ class TokenRecord:
     expires: datetime
     agent: str | None = None
     last_used: datetime | None = None
+    made_by: str | None = None
+    """Somebody else: the administrator who made it for a service account."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +152,12 @@ class GroupBinding:
     groups: frozenset[str] = frozenset()
 
 
+def digest_of(bindings: Iterable[GroupBinding]) -> str:
+    """Return the SHA-256 of what groups give, in hexadecimal, in whatever order it is said."""
+    given = sorted([one.issuer, one.group, sorted(one.roles), sorted(one.groups)] for one in bindings)
+    return hashlib.sha256(json.dumps(given).encode()).hexdigest()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupProposal:
     """What groups shall give: proposed by `author`, for another administrator to publish."""
@@ -145,6 +168,11 @@ class GroupProposal:
     """As the store knows it; empty in what is given to it."""
     created: datetime
     bindings: tuple[GroupBinding, ...]
+
+    @property
+    def digest(self) -> str:
+        """The digest of what it lets groups give: whoever publishes it agrees to exactly this."""
+        return digest_of(self.bindings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +327,10 @@ class PasskeyStore(Protocol):
         ...
 
     async def remove_passkey(self, person: str, passkey: str) -> bool:
-        """Forget a person's passkey; answers whether there was one."""
+        """Forget a person's passkey; answers whether there was one. Sessions begun with it end.
+
+        Those that were strengthened with it go on without what it showed.
+        """
         ...
 
 
@@ -336,7 +367,7 @@ class PeopleStore(Protocol):
     async def redeem(self, hash: str, name: str, password_hash: str, now: datetime) -> PersonRecord | None:  # noqa: A002
         """Use up an invitation and make its person active, at once: once, before it expires, never while disabled.
 
-        Sessions and passkeys from before end: they were begun and added with another password.
+        All from before ends, passkeys too: another password was behind it. Whoever an issuer has let go is suspended.
 
         Answers the person, or `None` when any of that does not hold (nothing changes then); raises `NameTaken`.
         """
@@ -354,21 +385,26 @@ class PeopleStore(Protocol):
         """Replace an active person's password hash, unless it is no longer `former`; answers whether it was."""
         ...
 
-    async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
-        """Give an active person another password; all their sessions but `keep` (an id) end, and invitations die."""
+    async def replace_password(self, person: str, former: str, password_hash: str, *, keep: str) -> bool:
+        """Give an active person another password; all their sessions but `keep` (an id) end, and invitations die.
+
+        Nothing changes, and `False`, when their password hash is no longer `former` or the named session is gone.
+        """
         ...
 
     async def disable(self, person: str) -> PersonRecord | None:
         """Disable a person, and delete sessions, tokens, invitations and passkeys, at once; `None` if there is none.
 
+        Invitations that they made for others end, too, and what they have proposed that groups give.
+
         Raises `LastAdmin` when nobody active would administrate any more.
         """
         ...
 
-    async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
+    async def add_session(self, session: SessionRecord, grounds: Grounds | None = None) -> bool:
         """Keep a session of somebody active; false, and nothing is kept, if its person is not (any more).
 
-        `password_hash`: only while this is the person's, which is what they have just given.
+        So it is, too, when what they have just signed in with is no longer theirs.
         """
         ...
 
@@ -380,8 +416,8 @@ class PeopleStore(Protocol):
         """Note that a session was used."""
         ...
 
-    async def add_factors(self, hash: str, method: Method, factors: frozenset[str]) -> None:  # noqa: A002 - the field's name
-        """Note by which `method` a person has shown more in a session; nothing happens if there is none."""
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> None:  # noqa: A002
+        """Note by which `method` (and passkey) somebody has shown more in a session, if it is there."""
         ...
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name

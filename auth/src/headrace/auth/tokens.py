@@ -57,6 +57,7 @@ class Tokens:
             id=person.id,
             name=person.name,
             kind=person.kind,
+            local=person.local,
             roles=person.roles,
             scopes=record.scopes & scopes_of(person.roles) & TOKEN_SCOPES,
             groups=person.groups,
@@ -95,6 +96,7 @@ class Tokens:
             created=now,
             expires=now + wish.valid,
             agent=None if wish.agent is None else check_name(wish.agent),
+            made_by=None if owner == by.id else by.id,
         )
         if not await self._store.add_token(record):
             raise AuthError(AuthCode.NOT_ALLOWED, "Whose token this would be was disabled meanwhile.")

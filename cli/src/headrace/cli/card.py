@@ -1,6 +1,6 @@
 """Plans and transfers as people read them. Every text from outside passes through `visible`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -18,7 +18,11 @@ SHORT_DIGEST: Final = 12
 MAX_NAMES: Final = 5
 
 _OUTCOME_STYLE: Final = {"allowed": "green", "confirm": "yellow", "approve": "yellow", "denied": "red"}
-_PROOFS = {"session": "", "password": ", with a password or a passkey", "passkey": ", with a passkey in the console"}
+_PROOFS = {
+    "session": "",
+    "password": ", with a password, a passkey or a new sign-in at the provider",
+    "passkey": ", with a passkey in the console",
+}
 _OUTCOME_WORDS: Final = {
     "allowed": "allowed",
     "confirm": "allowed once it is confirmed",
@@ -56,9 +60,8 @@ def plan_card(plan: m.Plan) -> RenderableType:
         found = plan.estimate
         time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
         grid.add_row("time", Text(visible(time)))
-    for quota in plan.quotas:
-        for said in quota_rows(quota):
-            grid.add_row("quota", Text(visible(f"{quota.of} {quota.subject}: {said} used")))
+    for name, said in _quality_rows(plan):
+        grid.add_row(name, Text(visible(said)))
     _add_verdict(grid, plan)
     for note in plan.notes:
         grid.add_row(Text("note", style="dim"), Text(visible(note), style="dim"))
@@ -163,6 +166,8 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     if transfer.starts is not None and transfer.started is None:
         grid.add_row("starts", local_time(transfer.starts))
     _add_times(grid, transfer.hours, transfer.deadline, at_risk=transfer.deadline_at_risk)
+    for name, said, style in _promised_rows(transfer):
+        grid.add_row(name, Text(visible(said), style=style))
     same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
@@ -176,8 +181,8 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
         of_plan = transfer.plan_rate_ceiling_bps
         own = f" (its plan allows {bit_rate(of_plan)})" if of_plan and of_plan != transfer.rate_ceiling_bps else ""
         grid.add_row("ceiling", f"{bit_rate(transfer.rate_ceiling_bps)}{own}")
-    if progress.files_failed:
-        grid.add_row(Text("failed", style="red"), Text(plural(progress.files_failed, "file"), style="red"))
+    for name, said, style in _left_rows(progress):
+        grid.add_row(Text(name, style=style), Text(said, style=style))
     if transfer.error is not None:
         grid.add_row(Text("error", style="red"), Text(f"{visible(transfer.error.detail)} [{transfer.error.code}]"))
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
@@ -228,6 +233,45 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableT
     for row in listed:
         shown.add_row(*(Text(visible(cell)) for cell in row))
     return shown
+
+
+def _quality_rows(plan: m.Plan) -> Iterator[tuple[str, str]]:
+    quality = plan.quality
+    if quality is not None and (quality.links or quality.calendar or quality.qos_class != "bulk"):
+        yield "class", quality_of(quality)
+    for quota in plan.quotas:
+        for said in quota_rows(quota):
+            yield "quota", f"{quota.of} {quota.subject}: {said} used"
+
+
+def _promised_rows(transfer: m.Transfer) -> Iterator[tuple[str, str, str]]:
+    if transfer.deadline_note:
+        yield "", transfer.deadline_note, "red"
+    if transfer.progress.share is not None:
+        yield "share", share_of(transfer.progress.share), ""
+
+
+def _left_rows(progress: m.Progress) -> Iterator[tuple[str, str, str]]:
+    if progress.files_failed:
+        yield "failed", plural(progress.files_failed, "file"), "red"
+    if progress.sources_kept:
+        yield "stay", f"{plural(progress.sources_kept, 'source')} (the receipt says why)", "yellow"
+
+
+def share_of(share: m.TransferShare) -> str:
+    """Say what a transfer is entitled to of links, and takes."""
+    entitled = "no cap" if share.entitled_bps is None else f"entitled to {bit_rate(share.entitled_bps)}"
+    guaranteed = f", {bit_rate(share.guaranteed_bps)} guaranteed" if share.guaranteed_bps else ""
+    takes = f"{guaranteed}, takes {bit_rate(share.actual_bps)}"
+    return f"class {share.qos_class} on {', '.join(share.links)}: {entitled}{takes}"
+
+
+def quality_of(quality: m.PlannedQuality) -> str:
+    """Say of which class a plan is, why, over which links and in whose hours it runs."""
+    over = f", over {', '.join(quality.links)}" if quality.links else ""
+    opens = f", open from {local_time(quality.opens)}" if quality.opens is not None else ""
+    when = f"; only in the hours of {quality.calendar}{opens}" if quality.calendar else ""
+    return f"{quality.qos_class}{over}: {quality.why}{when}"
 
 
 def quota_rows(quota: m.QuotaUse) -> list[str]:

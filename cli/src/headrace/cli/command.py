@@ -179,10 +179,21 @@ def tell(out: Out, error: HeadraceError) -> Exit:
     """Say what went wrong, for people or as the JSON document; returns the exit code."""
     problem = error.problem
     code = exit_of(problem)
-    hint = " Sign in with `headrace login`." if problem.code == "not_signed_in" else ""
-    out.note(f"headrace: {problem.detail}{hint} [{problem.code}]", "red")
+    detail = _not_signed_in() if problem.code == "not_signed_in" else problem.detail
+    out.note(f"headrace: {detail} [{problem.code}]", "red")
     out.document(problem)
     return code
+
+
+def _not_signed_in() -> str:
+    """Say what is not good, the token or the session: only one of them was sent."""
+    url, token = login.token()
+    if token is None:
+        return f"You are not signed in at {url}, or your session is no longer good. Sign in with `headrace login`."
+    return (
+        f"The token in HEADRACE_TOKEN is not good at {url}: it is revoked, too old, or of another service. Put another "
+        "one there, or act as yourself: `unset HEADRACE_TOKEN`, and `headrace login` if you are not signed in."
+    )
 
 
 def _mistake(error: ValidationError) -> Problem:

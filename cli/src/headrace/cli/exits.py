@@ -32,6 +32,8 @@ _OF_CODE: Final = {
     "service_untrusted": Exit.UNREACHABLE,
     "service_timeout": Exit.UNREACHABLE,
     "shutting_down": Exit.UNREACHABLE,
+    "no_leader": Exit.UNREACHABLE,
+    "unanswered": Exit.UNREACHABLE,
     "node_away": Exit.UNREACHABLE,
     "node_draining": Exit.UNREACHABLE,
     "nodes_unreachable": Exit.UNREACHABLE,

@@ -42,6 +42,8 @@ def ended(command: Command, transfer: m.Transfer) -> Exit:
     command.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))
     if transfer.error is not None:
         command.out.say(f"{transfer.error.detail} [{transfer.error.code}]", "red")
+    if progress.sources_kept:
+        command.out.say(f"Sources that stay: {progress.sources_kept:,}. The receipt says why.", "yellow")
     if transfer.receipt:
         command.out.say(f"Receipt {transfer.receipt}: headrace receipts get {transfer.id} -o receipt.json")
     if progress.files_failed or transfer.state == m.TransferState.PARTIAL:
@@ -74,14 +76,18 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
         command.out.say("Every file arrived.")
         return
     command.out.show(table(("did not arrive", "why", "code"), ((f.path, f.message, f.error) for f in failed)))
+    for code, advice in dict.fromkeys((one.error, one.advice) for one in failed if one.advice):
+        command.out.say(f"{code}: {advice}")
     if more:
         command.out.say(f"There are more: headrace failed {transfer.id}")
     if transfer.next_step.kind == "plan_again":
         command.out.say(transfer.next_step.message, "bold")
         if any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
             command.out.say(f"When that is out of the way: headrace retry {transfer.id}", "bold")
+    elif all(one.retry for one in failed):
+        command.out.say(f"After that, to send only these again: headrace retry {transfer.id}", "bold")
     else:
-        command.out.say(f"To send only these again: headrace retry {transfer.id}", "bold")
+        command.out.say(f"A retry sends those again that it can help: headrace retry {transfer.id}", "bold")
 
 
 async def _show(command: Command, transfer: m.Transfer, seen: list[m.Transfer]) -> None:

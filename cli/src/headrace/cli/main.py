@@ -21,6 +21,7 @@ SECTIONS: Final = {
         "confirm",
         "approve",
         "why",
+        "losses",
         "cp",
     ),
     "Follow and steer": (
@@ -48,6 +49,8 @@ SECTIONS: Final = {
         "qos",
         "health",
         "doctor",
+        "lab",
+        "sweep",
         "audit",
         "auth",
         "secrets",

@@ -14,6 +14,7 @@ from headrace.cli.command import Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
+from headrace.cli.transfers import diagnose
 from headrace.client import models as m
 
 _IS_PLAN: Final = re.compile(r"pl_[A-Za-z0-9_-]+|[0-9a-f]{64}")
@@ -261,11 +262,18 @@ def approve(
     run(work, as_json=json)
 
 
-def why(plan: PlanName, *, json: Json = False) -> None:
-    """Explain what policy says of a plan: the rules, the facts that decided, and what would be allowed instead."""
+def why(
+    what: Annotated[str, typer.Argument(metavar="PLAN|TRANSFER", help="A plan's id or digest, or a transfer's id.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Explain what policy says of a plan: rules, facts, what would be allowed instead; or what limits a transfer."""
+    if what.startswith("tr_"):
+        diagnose(what, json=json)
+        return
 
     def work(command: Command) -> None:
-        decision = command.wait(command.headrace.why(plan))
+        decision = command.wait(command.headrace.why(what))
         command.out.say(f"{decision.outcome}: {decision.why}")
         command.out.show(table(("rule", "reason"), ((rule.id, rule.reason) for rule in decision.rules)))
         if decision.facts:

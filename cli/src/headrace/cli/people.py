@@ -20,6 +20,10 @@ from headrace.client import login as saved
 from headrace.client import models as m
 from headrace.client.text import visible
 
+Issuer = Annotated[
+    str, typer.Argument(help="The provider, by its id or `url`; or the directory, by its domain or `ad:` and that.")
+]
+
 MIN_PASSWORD = 12
 """Characters; the service has the last word."""
 
@@ -52,18 +56,29 @@ def login(
             return Exit.USAGE
         if link is not None:
             given = _typed_link(command) if link == "-" else link
-            called = name or _invited_name(command)
-            session, url = _accepted(command, given, called, from_stdin=password_stdin)
+            session, url, called = _accepted(command, given, name, from_stdin=password_stdin)
             if called is not None and unicodedata.normalize("NFC", called) != session.me.name:
                 command.out.note(f"You were invited as {session.me.name}: that is your name here.")
         else:
             person = name or str(typer.prompt("Name", err=True))
             password = _password(from_stdin=password_stdin, new=False)
             url = command.headrace.url
-            session = command.wait(command.headrace.sign_in(m.SignIn(name=person, password=password)))
+            session = _by_password(command, person, password)
         return _signed_in(command, session, url)
 
     run(work, as_json=json)
+
+
+def _by_password(command: Command, name: str, password: str) -> m.Session:
+    try:
+        return command.wait(command.headrace.sign_in(m.SignIn(name=name, password=password)))
+    except HeadraceError as error:
+        if error.problem.code == _NOT_LET_IN:
+            command.out.note(
+                "Password forgotten, or no access any more? Ask an administrator of this site for a new one-time link "
+                "(`headrace people reinvite NAME`)."
+            )
+        raise
 
 
 def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
@@ -79,6 +94,7 @@ def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
     return Exit.DONE
 
 
+_NOT_LET_IN = "sign_in_refused"
 _CODE_LIMIT_S = 600
 """No service asks longer than this whether somebody has typed a code."""
 _LONGEST_PAUSE_S = 60
@@ -86,7 +102,12 @@ _LONGEST_PAUSE_S = 60
 
 def _at_provider(command: Command, provider: str) -> m.Session:
     """Show the code to type at a provider, and wait until that is done; the service says when it is too late."""
-    begun = command.wait(command.headrace.begin_device_sign_in(provider))
+    try:
+        begun = command.wait(command.headrace.begin_device_sign_in(provider))
+    except HeadraceError as error:
+        if error.problem.status == HTTPStatus.NOT_FOUND:
+            command.out.note(f"In a browser, people sign in at {command.headrace.url}/sign-in")
+        raise
     command.out.note(f"Open {begun.whole_uri or begun.uri} in a browser; the code is {begun.user_code}")
     question = m.DeviceQuestion(kept=begun.kept)
 
@@ -128,6 +149,13 @@ def logout(*, json: Json = False) -> None:
     run(work, as_json=json)
 
 
+ROLES_HELP = (
+    "requester (plans and runs transfers), viewer (looks), approver (agrees to plans of others), policy_admin (changes "
+    "policy, links and labels), operator (nodes and halts), auditor (reads the audit log), admin (people and rights)."
+)
+"""What each role is for; docs/security/access.md has every route."""
+
+
 def whoami(*, json: Json = False) -> None:
     """Say who you are at the service, and what you may do."""
 
@@ -149,10 +177,10 @@ def whoami(*, json: Json = False) -> None:
 def invite(
     name: Annotated[str, typer.Argument(help="The person's name.")],
     *,
-    role: Annotated[
-        list[str], typer.Option(help="viewer, requester, approver, policy_admin, operator, auditor, admin.")
-    ],
-    valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 12h or 3d.")] = 3 * 86400,
+    role: Annotated[list[str], typer.Option(help=ROLES_HELP)],
+    valid: Annotated[
+        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default="3d", help="Like 12h or 3d.")
+    ] = 3 * 86400,
     json: Json = False,
 ) -> None:
     """Invite a person by a one-time link, with roles."""
@@ -375,8 +403,11 @@ def people_set(  # noqa: PLR0913 - one parameter each option
 @people.command("link")
 def people_link(
     person: Whom,
-    issuer: Annotated[str, typer.Argument(help="The issuer, as it calls itself.")],
-    subject: Annotated[str, typer.Argument(help="The person's id at the issuer.")],
+    issuer: Issuer,
+    subject: Annotated[
+        str,
+        typer.Argument(help="The person's id there: the provider's `sub`, or in a directory the objectGUID."),
+    ],
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Take the identity from the person instead.")] = False,
     json: Json = False,
@@ -384,9 +415,11 @@ def people_link(
     """Make who somebody is at an issuer this person's; whose it was loses it, and is signed out."""
 
     def work(command: Command) -> None:
-        link = m.IdentityLink(issuer=issuer, subject=subject)
+        whom = id_of(command, person)
+        here = command.wait(command.headrace.group_bindings())
+        link = m.IdentityLink(issuer=_called(here, issuer), subject=subject)
         act = command.headrace.unlink_identity if remove else command.headrace.link_identity
-        after = proven(command, link, partial(act, id_of(command, person)))
+        after = proven(command, link, partial(act, whom))
         command.out.say(f"{after.name}: {_listed([f'{one.subject} at {one.issuer}' for one in after.identities])}")
         command.out.document(after)
 
@@ -409,8 +442,11 @@ def people_groups(*, json: Json = False) -> None:
 
 @people.command("bind")
 def people_bind(  # noqa: PLR0913 - one parameter each option
-    issuer: Annotated[str, typer.Argument(help="The issuer, as it calls itself.")],
-    its_group: Annotated[str, typer.Argument(metavar="GROUP", help="A group of the issuer, as it calls it.")],
+    issuer: Issuer,
+    its_group: Annotated[
+        str,
+        typer.Argument(metavar="GROUP", help="A group there: as the provider calls it, or in a directory its SID."),
+    ],
     *,
     role: Annotated[list[str] | None, typer.Option(help="A role that the group gives.")] = None,
     group: Annotated[list[str] | None, typer.Option(help="A group of policies that it gives.")] = None,
@@ -424,9 +460,10 @@ def people_bind(  # noqa: PLR0913 - one parameter each option
 
     def work(command: Command) -> None:
         found = command.wait(command.headrace.group_bindings())
+        where = _called(found, issuer)
         before = found.proposed.bindings if found.proposed else found.bindings
-        kept = [one for one in before if (one.issuer, one.group) != (issuer, its_group)]
-        fresh = m.GroupBinding(issuer=issuer, group=its_group, roles=role or [], groups=group or [])
+        kept = [one for one in before if (one.issuer, one.group) != (where, its_group)]
+        fresh = m.GroupBinding(issuer=where, group=its_group, roles=role or [], groups=group or [])
         wanted = [*kept, fresh] if role or group else kept
         request = m.GroupBindingsRequest(bindings=wanted, dry_run=dry_run)
         found = command.wait(command.headrace.propose_group_bindings(request))
@@ -439,6 +476,12 @@ def people_bind(  # noqa: PLR0913 - one parameter each option
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+def _called(here: m.GroupBindings, text: str) -> str:
+    """Return the issuer of a provider's id or a directory's domain; any other text is the issuer itself."""
+    found = [one.issuer for one in here.issuers if one.id == text]
+    return found[0] if len(found) == 1 else text
 
 
 @people.command("publish")
@@ -498,7 +541,9 @@ def token_create(  # noqa: PLR0913 - one parameter each option
     owner: Annotated[
         str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account whose it is, by id or name.")
     ] = None,
-    valid: Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 30d.")] = 30 * 86400,
+    valid: Annotated[
+        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default="30d", help="Like 30d.")
+    ] = 30 * 86400,
     json: Json = False,
 ) -> None:
     """Make an API token for a pipeline or an assistant; its secret is shown once."""
@@ -545,20 +590,21 @@ def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID")], *, json
     run(work, as_json=json)
 
 
-def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str]:
+def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str, str | None]:
     parts = urlsplit(link)
     if not parts.scheme or not parts.fragment:
         message = "a link looks like https://host/accept#TOKEN"
         raise typer.BadParameter(message)
     url = f"{parts.scheme}://{parts.netloc}"
+    named = name or _invited_name(command, url, parts.fragment)
     password = _password(from_stdin=from_stdin, new=True)
-    acceptance = m.AcceptInvitation(token=parts.fragment, password=password, name=name)
+    acceptance = m.AcceptInvitation(token=parts.fragment, password=password, name=named)
 
     async def accept() -> m.Session:
         async with HttpHeadrace(url) as service:
             return await service.accept_invitation(acceptance)
 
-    return command.wait(accept()), url
+    return command.wait(accept()), url, name
 
 
 def _typed_link(command: Command) -> str:
@@ -568,11 +614,20 @@ def _typed_link(command: Command) -> str:
     return sys.stdin.readline().strip()
 
 
-def _invited_name(command: Command) -> str | None:
-    """Ask for the name that the first start's link needs; an invitation has one already."""
+def _invited_name(command: Command, url: str, token: str) -> str | None:
+    """Ask for the name that the first start's link needs; an invitation has one already, and says it."""
     if not command.out.interactive:
         return None
-    return str(typer.prompt("Your name (leave it empty if you were invited under one)", default="", err=True)) or None
+
+    async def look() -> m.Invited:
+        async with HttpHeadrace(url) as service:
+            return await service.invited(token)
+
+    invited = command.wait(look())
+    if invited.name is None:
+        return str(typer.prompt("Choose the name that you sign in with", err=True))
+    command.out.note(f"You are invited as {invited.name}; you sign in with this name.")
+    return None
 
 
 def _password(*, from_stdin: bool, new: bool) -> str:

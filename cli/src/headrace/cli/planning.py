@@ -23,6 +23,8 @@ WAIT_S: Final = 2.0
 _NOT_PROVEN: Final = frozenset({PROOF_REFUSED, "too_many_attempts"})
 """Codes that end a confirmation for want of the right password: the plan waits on."""
 
+_VERBS: Final = frozenset({"copy", "sync", "move", "mirror"})
+
 _CUES: Final = {"source": "from", "destination": "to", "rate_limit_bps": "at", "exclude": "except", "include": "only"}
 """Words that lead a missing part of a sentence in."""
 _CUE: Final = re.compile(
@@ -67,11 +69,18 @@ def answered(command: Command, request: m.PlanRequest) -> m.Plan:
         if plan.state != m.PlanState.ASK or not plan.questions or not command.out.interactive or request.words is None:
             break
         question = first_of(plan.questions)
-        words = reworded(request.words, question, _answer(command, question))
+        given = _answer(command, question)
+        words = given if _whole(given, request.words) else reworded(request.words, question, given)
         command.out.note(f"Reading: {words}", "italic")
         request = request.model_copy(update={"words": words, "answers": plan.id})
         plan = planned(command, request)
     return plan
+
+
+def _whole(answer: str, words: str) -> bool:
+    """Whether an answer is a whole request, which begins as the one before did or with what is to be done."""
+    verb, *rest = answer.split() or [""]
+    return len(rest) > 1 and verb.casefold() in {*_VERBS, *(word.casefold() for word in words.split()[:1])}
 
 
 def first_of(questions: Sequence[m.Question]) -> m.Question:
@@ -120,6 +129,9 @@ def decided(command: Command, plan: m.Plan, wishes: Wishes) -> Exit:
             command.out.note(visible(plan.next_step.message))
             if any(need.kind == "approval" and need.given < need.count for need in plan.needs):
                 command.out.note(f"Approvers: headrace approve {plan.id}")
+            if plan.next_step.kind == "confirm":
+                # A token confirms nothing: its person does, in a session of their own.
+                command.out.note(f"To confirm it, signed in and without HEADRACE_TOKEN: headrace confirm {plan.id}")
             command.out.note(f"To run it then: headrace submit {_digest(plan)}")
             ended_with = Exit.NEEDS_YES
         case "follow":
@@ -211,7 +223,7 @@ def _answer(command: Command, question: m.Question) -> str:
     for number, choice in enumerate(question.choices, start=1):
         label = f" - {choice.label}" if choice.label and choice.label != choice.value else ""
         command.out.note(f"  {number}. {choice.value}{label}")
-    hint = "number or words" if question.choices else "in words"
+    hint = "a number, words, or the whole sentence again" if question.choices else "or the whole sentence again"
     while True:
         given = str(typer.prompt(f"Your answer ({hint})", err=True)).strip()
         if not given.isdecimal() or not question.choices:

@@ -1,5 +1,6 @@
 """Commands that follow and steer: status, watch, pause, resume, cancel, retry, rate, failed, receipts."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -162,17 +163,17 @@ def watch(transfer: TransferName, *, json: Json = False) -> None:
 
 def pause(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
     """Pause a transfer; what is safe stays safe."""
-    _control(transfer, "pause", reason=reason, as_json=json)
+    control(transfer, lambda: m.ControlRequest(action="pause", reason=reason), as_json=json)
 
 
 def resume(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
     """Let a paused transfer go on where it stopped."""
-    _control(transfer, "resume", reason=reason, as_json=json)
+    control(transfer, lambda: m.ControlRequest(action="resume", reason=reason), as_json=json)
 
 
 def cancel(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
     """Stop a transfer for good; files that are complete stay."""
-    _control(transfer, "cancel", reason=reason, as_json=json)
+    control(transfer, lambda: m.ControlRequest(action="cancel", reason=reason), as_json=json)
 
 
 def retry(
@@ -209,7 +210,7 @@ def rate(
     json: Json = False,
 ) -> None:
     """Change the rate ceiling of a transfer while it runs; never above what its plan allows (`headrace status`)."""
-    _control(transfer, "set_rate", rate_bps=ceiling or None, as_json=json)
+    control(transfer, lambda: m.ControlRequest(action="set_rate", rate_bps=ceiling or None), as_json=json)
 
 
 def failed(
@@ -283,17 +284,17 @@ def receipts_files(
     run(work, as_json=json)
 
 
-def _control(
-    transfer: str, action: m.ControlAction, *, reason: str = "", rate_bps: int | None = None, as_json: bool
-) -> None:
+def control(transfer: str, asked: Callable[[], m.ControlRequest], *, as_json: bool) -> None:
+    """Steer a transfer, and say how it stands then; what `asked` refuses is a mistake in the command."""
+
     def work(command: Command) -> None:
-        request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
+        request = asked()
         after = command.wait(command.headrace.control(transfer, request))
         ceiling = f"at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else "no limit"
         # What was asked for is done at the next unit or batch, so the state may still be the one before.
-        command.out.say(f"{_ASKED[action].format(ceiling)} Now: {progress_line(after)}.")
+        command.out.say(f"{_ASKED[request.action].format(ceiling)} Now: {progress_line(after)}.")
         if after.state not in END_STATES:
-            command.out.say(_NEXT[action].format(after.id), "dim")
+            command.out.say(_NEXT[request.action].format(after.id), "dim")
         command.out.document(after)
 
     run(work, as_json=as_json)
@@ -305,10 +306,14 @@ _ASKED: dict[m.ControlAction, str] = {
     "cancel": "Cancel was asked for.",
     "retry": "Another try was asked for.",
     "set_rate": "The rate is {} from now on.",
+    "set_class": "It has another class from now on.",
+    "set_deadline": "It has another deadline from now on.",
 }
 _NEXT: dict[m.ControlAction, str] = {
     "pause": "To go on: headrace resume {}",
     "resume": "To follow it: headrace watch {}",
     "cancel": "To see it end: headrace watch {}",
     "set_rate": "To follow it: headrace watch {}",
+    "set_class": "To follow it: headrace watch {}",
+    "set_deadline": "To follow it: headrace watch {}",
 }

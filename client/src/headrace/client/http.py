@@ -59,6 +59,11 @@ class HttpHeadrace:
         self._wire.require_privacy()
         return await self._wire.post(m.Session, "invitations/accept", acceptance)
 
+    async def invited(self, token: str) -> m.Invited:
+        """Return whom a one-time link invites; it can still be used."""
+        self._wire.require_privacy()
+        return await self._wire.post(m.Invited, "invitations/look", m.InvitationLook(token=token))
+
     async def begin_device_sign_in(self, provider: str) -> m.DeviceSignIn:
         """Begin a sign-in at a provider, on another device."""
         self._wire.require_privacy()
@@ -141,6 +146,13 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.get(m.Decision, f"plans/{segment(plan)}/why")
 
+    async def losses(
+        self, plan: str, *, how: m.LossKind | None = None, after: str | None = None, limit: int = 200
+    ) -> m.Page[m.Loss]:
+        """As in the port."""
+        query: _Query = {"how": how, "after": after, "limit": limit}
+        return await self._wire.get(m.Page[m.Loss], f"plans/{segment(plan)}/losses", query=query)
+
     # -- transfers --
 
     async def submit(self, request: m.SubmitRequest) -> m.Transfer:
@@ -214,6 +226,10 @@ class HttpHeadrace:
     async def diagnose(self, transfer: str) -> m.Diagnosis:
         """As in the port."""
         return await self._wire.get(m.Diagnosis, f"transfers/{segment(transfer)}/diagnosis")
+
+    async def measured(self, transfer: str) -> m.Measured:
+        """As in the port."""
+        return await self._wire.get(m.Measured, f"transfers/{segment(transfer)}/measured")
 
     async def throughput(
         self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
@@ -338,6 +354,28 @@ class HttpHeadrace:
         proof = proof or m.Proven()
         self._private(proof)
         return await self._wire.post(m.PolicyVersion, f"policies/{segment(version)}/publish", proof)
+
+    async def qos(self) -> m.Qos:
+        """As in the port."""
+        return await self._wire.get(m.Qos, "qos")
+
+    async def qos_versions(self, *, after: str | None = None) -> m.Page[m.QosVersion]:
+        """As in the port."""
+        return await self._wire.get(m.Page[m.QosVersion], "qos/versions", query={"after": after})
+
+    async def check_qos(self, text: m.QosText) -> m.QosCheck:
+        """As in the port."""
+        return await self._wire.post(m.QosCheck, "qos/check", text)
+
+    async def propose_qos(self, text: m.QosText) -> m.QosVersion:
+        """As in the port."""
+        return await self._wire.post(m.QosVersion, "qos/versions", text)
+
+    async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
+        """As in the port."""
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.QosVersion, f"qos/versions/{segment(version)}/publish", proof)
 
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,

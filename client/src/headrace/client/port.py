@@ -90,6 +90,16 @@ class Headrace(Protocol):
         """Explain the decision on a plan, with its rules."""
         ...
 
+    async def losses(
+        self, plan: str, *, how: m.LossKind | None = None, after: str | None = None, limit: int = 200
+    ) -> m.Page[m.Loss]:
+        """List what a plan replaces at its destination, then what it deletes there, name by name; moves nothing.
+
+        `how` is only one of the two; `limit` is at most 1000, `after` is `next` of the page before. The files of its
+        source that a move deletes are those that it copies, and not listed.
+        """
+        ...
+
     async def submit(self, request: m.SubmitRequest) -> m.Transfer:
         """Run a ready plan named by its digest; running it again answers with the transfer it already has."""
         ...
@@ -172,6 +182,10 @@ class Headrace(Protocol):
 
     async def diagnose(self, transfer: str) -> m.Diagnosis:
         """Say what limits a transfer now, or what limited its last attempt: one verdict, its evidence, and a remedy."""
+        ...
+
+    async def measured(self, transfer: str) -> m.Measured:
+        """Show what both nodes measured of a transfer's data connections and stages: now, or over its last attempt."""
         ...
 
     async def throughput(
@@ -277,6 +291,26 @@ class Headrace(Protocol):
 
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """Make a proposed or retired version active (a retired one: roll back); never by its author alone."""
+        ...
+
+    async def qos(self) -> m.Qos:
+        """Show the links, classes and calendars in force, and what transfers get by them; others' without a name."""
+        ...
+
+    async def qos_versions(self, *, after: str | None = None) -> m.Page[m.QosVersion]:
+        """List the versions of links, classes and calendars, newest first; `after` is `next` of the page before."""
+        ...
+
+    async def check_qos(self, text: m.QosText) -> m.QosCheck:
+        """Say what stands against publishing these links, classes and calendars; nothing is stored."""
+        ...
+
+    async def propose_qos(self, text: m.QosText) -> m.QosVersion:
+        """Store links, classes and calendars that could be published as a proposed version."""
+        ...
+
+    async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
+        """Put a proposed version in force, or propose a retired one anew (roll back); never by its author alone."""
         ...
 
     async def audit(  # noqa: PLR0913 - each narrows the page

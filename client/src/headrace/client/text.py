@@ -18,6 +18,7 @@ def _one_of(ranges: str) -> str:
 
 
 _MARK: Final = _one_of(_TABLE["marks"])
+_ERROR_NUMBER: Final = re.compile(r" \(os error [0-9]+\)")
 _UNSEEN: Final = re.compile(f"{_one_of(_TABLE['unseen'])}|(?<={_MARK}{{{_TABLE['max_marks']}}}){_MARK}")
 
 
@@ -81,6 +82,11 @@ def sentence(text: str) -> str:
     """Return a text with a capital first and a full stop last."""
     said = text[:1].upper() + text[1:]
     return said if not said or said.endswith((".", "!", "?")) else f"{said}."
+
+
+def without_number(message: str) -> str:
+    """Return a node's message without the number of the system's error, whose words it has as well."""
+    return _ERROR_NUMBER.sub("", message)
 
 
 def _scaled(value: int, units: tuple[str, ...]) -> str:

@@ -18,7 +18,9 @@ STREAMS_WITHOUT_EVENTS: Final = 2
 """So many streams in a row that bring nothing while plain calls work, and polling takes over."""
 POLL_S: Final = 2.0
 
-_ON_THE_WAY: Final = frozenset({Code.SERVICE_UNREACHABLE, Code.SERVICE_TIMEOUT, Code.UNEXPECTED_ANSWER})
+_NO_LEADER: Final = "no_leader"
+"""Said while none of the service's processes leads."""
+_ON_THE_WAY: Final = frozenset({Code.SERVICE_UNREACHABLE, Code.SERVICE_TIMEOUT, Code.UNEXPECTED_ANSWER, _NO_LEADER})
 
 T = TypeVar("T")
 

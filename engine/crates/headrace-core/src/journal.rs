@@ -388,6 +388,8 @@ impl Replay {
                     // Only units are of another size: what is whole still is.
                     self.parts.clear();
                 }
+                // A session begins. What the one before was about to name when it was killed is not named by what this one publishes.
+                self.end(landings)?;
                 self.start = Some(Start {
                     transfer,
                     plan,
@@ -667,6 +669,39 @@ mod tests {
             [0, 2]
         );
         assert_eq!(replay.next_part(), 5);
+    }
+
+    #[test]
+    fn what_a_session_publishes_says_nothing_of_what_one_before_it_was_about_to_name() {
+        let path = RelPath::from_bytes(b"big").expect("a path");
+        let identity = source();
+        let start = || Record::Start {
+            transfer: "tr_1".parse().expect("an id"),
+            plan: Digest([1; 32]),
+            shard: Shard::WHOLE,
+            unit_bytes: 16,
+        };
+        let landed = Landed {
+            path: path.clone(),
+            identity,
+            hash: [1; 32],
+            inode: 1,
+            part: Some(7),
+        };
+        let begun = Record::Begun {
+            part: 7,
+            path,
+            identity,
+            inode: 1,
+        };
+        let units = Record::Units {
+            part: 7,
+            units: vec![(0, [1; 32])],
+        };
+        let killed = [start(), begun, units, Record::Landed(landed)];
+        let (again, landed) = replay(&[&killed[..], &[start(), Record::Published]].concat());
+        assert_eq!(again.parts()[&7].units.len(), 1);
+        assert_eq!((landed, again.landed_bytes()), (vec![(1, false)], 0));
     }
 
     #[test]

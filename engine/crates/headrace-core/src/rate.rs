@@ -11,65 +11,101 @@ pub const MAX_BURST: Duration = Duration::from_millis(10);
 /// long-term rate holds exactly.
 #[derive(Debug, Clone)]
 pub struct RateLimit {
-    bytes_per_second: Option<f64>,
-    /// Bytes that may pass now; negative is debt.
-    level: f64,
-    updated: Duration,
+    /// `None` is no limit.
+    bucket: Option<Bucket>,
 }
 
 impl RateLimit {
     /// A limit of so many bits per second, or none. `now` is any clock that only rises.
     #[must_use]
     pub fn new(rate_bps: Option<u64>, now: Duration) -> Self {
-        Self {
-            bytes_per_second: bytes_per_second(rate_bps),
-            level: 0.0,
-            updated: now,
-        }
+        let bucket = bytes_per_second(rate_bps).map(|rate| Bucket::new(rate, now));
+        Self { bucket }
     }
 
     /// Change the rate; debt at the old rate is kept in bytes.
     pub fn set_rate(&mut self, rate_bps: Option<u64>, now: Duration) {
         self.refill(now);
-        self.bytes_per_second = bytes_per_second(rate_bps);
-        if self.bytes_per_second.is_none() {
-            self.level = 0.0;
-        }
+        let bucket = self.bucket.take();
+        self.bucket = bytes_per_second(rate_bps).map(|bytes_per_second| Bucket {
+            bytes_per_second,
+            ..bucket.unwrap_or(Bucket::new(bytes_per_second, now))
+        });
     }
 
     /// Take bytes, and say how long to wait before they may pass.
     pub fn take(&mut self, bytes: u64, now: Duration) -> Duration {
         self.refill(now);
-        let Some(rate) = self.bytes_per_second else {
+        let Some(bucket) = &mut self.bucket else {
             return Duration::ZERO;
         };
-        self.level -= as_f64(bytes);
-        if self.level >= 0.0 {
-            Duration::ZERO
-        } else {
-            Duration::from_secs_f64((-self.level / rate).min(MAX_WAIT_SECONDS))
-        }
+        bucket.take(as_f64(bytes));
+        Duration::from_secs_f64(bucket.seconds_to(0.0).min(MAX_WAIT_SECONDS))
     }
 
     fn refill(&mut self, now: Duration) {
+        if let Some(bucket) = &mut self.bucket {
+            bucket.refill(now, bucket.bytes_per_second * MAX_BURST.as_secs_f64());
+        }
+    }
+}
+
+/// Bytes that come in at a rate, and are taken out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bucket {
+    pub(crate) bytes_per_second: f64,
+    /// Bytes that may pass now; negative is debt.
+    pub(crate) level: f64,
+    updated: Duration,
+}
+
+impl Bucket {
+    /// An empty one.
+    pub(crate) fn new(bytes_per_second: f64, now: Duration) -> Self {
+        Self {
+            bytes_per_second,
+            level: 0.0,
+            updated: now,
+        }
+    }
+
+    /// Let in what has come since, up to `most` in all.
+    pub(crate) fn refill(&mut self, now: Duration, most: f64) {
         let elapsed = now.saturating_sub(self.updated).as_secs_f64();
         self.updated = self.updated.max(now);
-        if let Some(rate) = self.bytes_per_second {
-            self.level = (self.level + elapsed * rate).min(rate * MAX_BURST.as_secs_f64());
-        }
+        self.level = (self.level + elapsed * self.bytes_per_second).min(most);
+    }
+
+    pub(crate) fn take(&mut self, bytes: f64) {
+        self.level -= bytes;
+    }
+
+    /// Take bytes, but let no more debt stand than this.
+    pub(crate) fn take_down_to(&mut self, bytes: f64, least: f64) {
+        self.level = (self.level - bytes).max(least);
+    }
+
+    /// Whether so much is in it. What a clock cannot tell from so much is enough.
+    pub(crate) fn has(&self, bytes: f64) -> bool {
+        self.seconds_to(bytes) < 1e-9
+    }
+
+    /// How long it takes until so much is in it.
+    pub(crate) fn seconds_to(&self, bytes: f64) -> f64 {
+        ((bytes - self.level) / self.bytes_per_second).max(0.0)
     }
 }
 
 /// Keeps the arithmetic finite; callers wait in smaller steps anyway.
 const MAX_WAIT_SECONDS: f64 = 3600.0;
 
-fn bytes_per_second(rate_bps: Option<u64>) -> Option<f64> {
+pub(crate) fn bytes_per_second(rate_bps: Option<u64>) -> Option<f64> {
     // A rate of zero would never let anything pass; one byte a second says the same and stays finite.
     rate_bps.map(|bits| (as_f64(bits) / 8.0).max(1.0))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rates and sizes far below 2^53")]
-fn as_f64(value: u64) -> f64 {
+pub(crate) fn as_f64(value: u64) -> f64 {
     value as f64
 }
 

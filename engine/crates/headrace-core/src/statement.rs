@@ -22,6 +22,12 @@ pub enum Role {
     Source,
 }
 
+/// Most names of sources that stayed in one statement.
+pub const MAX_KEPT_NAMES: usize = 100;
+
+/// Longest text that says why sources stayed, in bytes.
+pub const MAX_DETAIL_BYTES: usize = 1024;
+
 /// Whether everything arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -30,6 +36,37 @@ pub enum Achieved {
     Complete,
     /// Some did not; the list of failures names them.
     Partial,
+}
+
+/// Why a move left a source where it was, although the destination holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeptReason {
+    /// It changed after it was copied.
+    Changed,
+    /// The destination holds other content than the source does now.
+    Differs,
+    /// The destination did not say what it holds.
+    Unproven,
+    /// The transfer was stopped, or its ticket ended, while the sources were deleted.
+    Stopped,
+    /// It could not be deleted.
+    Failed,
+}
+
+/// Sources that a move left where they were, for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// Why.
+    pub reason: KeptReason,
+    /// Why, in words, for the first of them; at most [`MAX_DETAIL_BYTES`].
+    pub detail: String,
+    /// How many files and symlinks.
+    #[serde(with = "decimal")]
+    pub count: u64,
+    /// The first of them, escaped; of all reasons at most [`MAX_KEPT_NAMES`].
+    pub names: Vec<String>,
 }
 
 /// What a statement says.
@@ -85,6 +122,10 @@ pub struct Statement {
     pub ended: Timestamp,
     /// Escaped names that changed between plan and copy, at most [`MAX_CHANGED`].
     pub changed: Vec<String>,
+    /// Sources that stayed although they have arrived, one entry for each reason, in the order of [`KeptReason`]. Only the source's
+    /// node says it, and only of a move, so that releases which do not know it read all other statements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sources_kept: Option<Vec<Kept>>,
 }
 
 impl Statement {
@@ -127,7 +168,35 @@ impl Statement {
                 detail: format!("it counts more than {MAX_COUNT}"),
             });
         }
+        statement
+            .check_kept()
+            .map_err(|detail| DocumentError::Malformed {
+                document: DocumentType::Statement,
+                detail,
+            })?;
         Ok(statement)
+    }
+
+    /// Whether what it says of sources that stayed can be so.
+    fn check_kept(&self) -> Result<(), String> {
+        let Some(kept) = &self.sources_kept else {
+            return Ok(());
+        };
+        if self.role != Role::Source {
+            return Err("it speaks of sources, which the destination does not delete".to_owned());
+        }
+        if !kept.is_sorted_by(|before, after| before.reason < after.reason) {
+            return Err("it gives a reason twice, or out of order".to_owned());
+        }
+        let names: usize = kept.iter().map(|kept| kept.names.len()).sum();
+        let counts = |kept: &Kept| {
+            (1..=MAX_COUNT).contains(&kept.count) && kept.names.len() as u64 <= kept.count
+        };
+        let detailed = |kept: &Kept| kept.detail.len() <= MAX_DETAIL_BYTES;
+        if names > MAX_KEPT_NAMES || !kept.iter().all(counts) || !kept.iter().all(detailed) {
+            return Err("what it says of sources that stayed is beyond its limits".to_owned());
+        }
+        Ok(())
     }
 }
 
@@ -158,7 +227,66 @@ mod tests {
             started: Timestamp::from_unix_ms(0),
             ended: Timestamp::from_unix_ms(1),
             changed: vec!["a%0A".to_owned()],
+            sources_kept: None,
         }
+    }
+
+    fn kept(reason: KeptReason, count: u64) -> Kept {
+        Kept {
+            reason,
+            detail: "it changed after it was copied".to_owned(),
+            count,
+            names: vec!["a".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_source_says_which_of_its_files_a_move_left_and_others_do_not() {
+        let key = SigningKey::from_seed(&[1; 32]);
+        let checked = |role: Role, kept: Vec<Kept>| {
+            let said = Statement {
+                role,
+                sources_kept: Some(kept),
+                ..statement(key.public())
+            };
+            let text = said.seal(&key).expect("a small body").text();
+            Statement::verify(&text, key.public()).map(|read| assert_eq!(read, said))
+        };
+        let code = |checked: Result<(), DocumentError>| checked.expect_err("refused").code();
+        let (changed, stopped) = (kept(KeptReason::Changed, 1), kept(KeptReason::Stopped, 7));
+        assert_eq!(checked(Role::Source, vec![]), Ok(()));
+        let both = vec![changed.clone(), stopped.clone()];
+        assert_eq!(checked(Role::Source, both.clone()), Ok(()));
+        assert_eq!(
+            code(checked(Role::Destination, both)),
+            "statement_malformed"
+        );
+        let twice = vec![stopped.clone(), stopped.clone()];
+        let long = Kept {
+            detail: "x".repeat(MAX_DETAIL_BYTES + 1),
+            ..changed.clone()
+        };
+        let many = Kept {
+            names: vec!["a".to_owned(); MAX_KEPT_NAMES],
+            ..kept(KeptReason::Changed, 1000)
+        };
+        for wrong in [
+            twice,
+            vec![stopped.clone(), changed],
+            vec![long],
+            vec![kept(KeptReason::Changed, 0)],
+            vec![kept(KeptReason::Changed, MAX_COUNT + 1)],
+            vec![many, stopped],
+        ] {
+            assert_eq!(code(checked(Role::Source, wrong)), "statement_malformed");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_says_nothing_of_sources_is_read_by_releases_that_do_not_know_them() {
+        let key = SigningKey::from_seed(&[1; 32]);
+        let text = statement(key.public()).seal(&key).expect("small").text();
+        assert!(!text.contains("sources_kept"), "{text}");
     }
 
     #[test]

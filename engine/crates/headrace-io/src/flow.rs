@@ -4,6 +4,7 @@ use std::io;
 use std::net::TcpStream;
 
 use rustix::net::sockopt;
+use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
 
 use crate::sockopt::tcp_info;
@@ -56,14 +57,41 @@ pub struct Flow {
     pub acknowledged_bytes: u64,
     /// Bytes that arrived.
     pub received_bytes: u64,
+    /// Time that the thread which serves the connection was computing.
+    pub cpu_us: u64,
+    /// Time in which it could have, and no processor was free for it.
+    pub cpu_wait_us: u64,
+}
+
+/// A thread whose processor time can be asked for, by any thread of the process.
+#[derive(Debug, Clone, Copy)]
+pub struct Worker(Pid);
+
+impl Worker {
+    /// The thread that calls this.
+    #[must_use]
+    pub fn current() -> Self {
+        Self(gettid())
+    }
+
+    /// Microseconds that it was computing, and that it waited for a processor; zeros where the kernel does not count them.
+    fn times_us(self) -> (u64, u64) {
+        let path = format!("/proc/self/task/{}/schedstat", self.0);
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let mut times = text
+            .split_ascii_whitespace()
+            .map(|nanoseconds| nanoseconds.parse::<u64>().map_or(0, |time| time / 1000));
+        (times.next().unwrap_or(0), times.next().unwrap_or(0))
+    }
 }
 
 impl Flow {
-    /// What the kernel says of a connection now.
+    /// What the kernel says of a connection, and of the thread that serves it, now.
     ///
     /// # Errors
     /// What the kernel answers: in some sandboxes it does not say.
-    pub fn of(socket: &TcpStream, stream: u16, age_us: u64) -> io::Result<Self> {
+    pub fn of(socket: &TcpStream, worker: Worker, stream: u16, age_us: u64) -> io::Result<Self> {
+        let (cpu_us, cpu_wait_us) = worker.times_us();
         let mut info = [0; INFO_BYTES];
         let length = tcp_info(socket, &mut info)?;
         let flow = Self::parse(&info[..length.min(INFO_BYTES)]);
@@ -72,6 +100,8 @@ impl Flow {
             age_us,
             app_limited_us: age_us.saturating_sub(flow.busy_us),
             congestion_control: sockopt::tcp_congestion(socket)?,
+            cpu_us,
+            cpu_wait_us,
             ..flow
         })
     }
@@ -139,8 +169,9 @@ mod tests {
             far.read_exact(&mut bytes).expect("received");
         });
         let age_us = 60_000_000;
-        let sender = Flow::of(&near, 3, age_us).expect("the kernel says");
-        let receiver = Flow::of(&far, 3, age_us).expect("the kernel says");
+        let worker = Worker::current();
+        let sender = Flow::of(&near, worker, 3, age_us).expect("the kernel says");
+        let receiver = Flow::of(&far, worker, 3, age_us).expect("the kernel says");
         assert_eq!((sender.stream, sender.age_us), (3, age_us));
         assert_eq!(receiver.received_bytes, 1 << 20);
         assert!(sender.rtt_us > 0 && sender.min_rtt_us <= sender.rtt_us);
@@ -149,6 +180,22 @@ mod tests {
         assert!(sender.delivery_rate_bps > 0);
         assert_eq!(sender.app_limited_us, age_us - sender.busy_us);
         assert!(!sender.congestion_control.is_empty());
+    }
+
+    #[test]
+    fn the_kernel_tells_how_long_a_thread_computed() {
+        let worker = Worker::current();
+        let before = worker.times_us();
+        let begun = std::time::Instant::now();
+        while worker.times_us().0 < before.0 + 20_000 {
+            assert!(begun.elapsed().as_secs() < 30, "it computes all the time");
+        }
+        let elapsed_us = begun.elapsed().as_micros();
+        let after = worker.times_us();
+        let counted = after.0 - before.0 + after.1 - before.1;
+        assert!(u128::from(counted) <= elapsed_us + 20_000);
+        // One that has ended, or a kernel that does not count.
+        assert_eq!(Worker(Pid::INIT).times_us(), (0, 0));
     }
 
     #[test]

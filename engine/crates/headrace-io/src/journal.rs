@@ -31,13 +31,15 @@ impl Journal {
     ) -> io::Result<(Self, Replay)> {
         let part = match folder.reopen(name, Writing::Buffered) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let part = folder.create(name, Holding::Named, Writing::Buffered)?;
-                folder.sync()?;
-                part
+                folder.create(name, Holding::Named, Writing::Buffered)?
             }
             answer => answer?,
         };
         let (replay, length) = replay(&*part, landings)?;
+        if length == 0 {
+            // Just made, or by a process that was killed before its name was durable.
+            folder.sync()?;
+        }
         // What follows a torn record was never promised, and must not come back behind the records written next. The next commit
         // makes this durable together with them.
         part.set_size(length)?;
@@ -181,6 +183,24 @@ mod tests {
         journal.commit().expect("committed");
         let (_, known) = open(&*folder);
         assert!(known.contains(&0) && known.contains(&100_000));
+    }
+
+    #[test]
+    fn a_journal_whose_maker_was_killed_before_its_name_was_durable_survives_a_power_cut() {
+        let disk = Disk::default();
+        let folder = disk
+            .target("state")
+            .folder(&RelPath::root())
+            .expect("the root");
+        // Right after it was made.
+        disk.cut_after(1);
+        assert!(Journal::open(&*folder, b"journal", &mut ()).is_err());
+        disk.restart();
+        let (mut journal, _) = open(&*folder);
+        journal.push(&Record::Landed(landed(1)));
+        journal.commit().expect("committed");
+        disk.power_cycle(|| 0);
+        assert!(open(&*folder).1.into_iter().eq([1]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Socket options that the standard library and rustix do not know.
 
 use std::io;
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::time::Duration;
 
 use rustix::net::sockopt;
@@ -48,6 +48,62 @@ pub fn prepare(socket: &TcpStream, stalled_after: Duration, unsent_bytes: u32) {
     }
 }
 
+/// Mark the packets of this socket with a DSCP from 0 to 63.
+///
+/// # Errors
+/// What the kernel answers.
+pub fn set_dscp(socket: &TcpStream, dscp: u8) -> io::Result<()> {
+    let (level, option) = traffic_class(socket)?;
+    // The lowest two bits are those of congestion notification, which the kernel keeps for itself.
+    raw::set(socket, level, option, &(i32::from(dscp) << 2).to_ne_bytes())
+}
+
+/// How the packets of this socket are marked.
+///
+/// # Errors
+/// What the kernel answers.
+pub fn dscp(socket: &TcpStream) -> io::Result<u8> {
+    let (level, option) = traffic_class(socket)?;
+    let mut class = [0; 4];
+    raw::get(socket, level, option, &mut class)?;
+    u8::try_from(i32::from_ne_bytes(class) >> 2).map_err(io::Error::other)
+}
+
+/// Packets of a socket of IPv6 that go to an address of IPv4 are marked as those of IPv4.
+fn traffic_class(socket: &TcpStream) -> io::Result<(i32, i32)> {
+    Ok(match socket.peer_addr()?.ip().to_canonical() {
+        IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+        IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+    })
+}
+
+/// Let this socket react to loss and delay in the way that the kernel knows by this name.
+///
+/// # Errors
+/// What the kernel answers: it does not have it, or others may use it only.
+pub fn set_congestion_control(socket: &TcpStream, name: &str) -> io::Result<()> {
+    raw::set(
+        socket,
+        libc::IPPROTO_TCP,
+        libc::TCP_CONGESTION,
+        name.as_bytes(),
+    )
+}
+
+/// By which name the kernel knows how this socket reacts to loss and delay.
+///
+/// # Errors
+/// What the kernel answers.
+pub fn congestion_control(socket: &TcpStream) -> io::Result<String> {
+    let mut name = [0; 16];
+    raw::get(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;
+    let end = name
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(name.len());
+    Ok(String::from_utf8_lossy(&name[..end]).into_owned())
+}
+
 /// What the kernel says of a connection, as it lies in memory; gives how many bytes that are.
 pub(crate) fn tcp_info(socket: &TcpStream, info: &mut [u8]) -> io::Result<usize> {
     raw::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, info)
@@ -59,7 +115,7 @@ mod raw {
     use std::net::TcpStream;
     use std::os::fd::AsRawFd;
 
-    /// Set an option whose value is an integer, given in the bytes that this machine holds it in.
+    /// Set an option to a value: of an integer the bytes that this machine holds it in.
     pub(super) fn set(socket: &TcpStream, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
         let length = libc::socklen_t::try_from(value.len()).map_err(io::Error::other)?;
         // SAFETY: the descriptor is open while `socket` is borrowed; the pointer and length describe `value`, which outlives the call,

@@ -10,6 +10,10 @@ use parking_lot::Mutex;
 use rustls::{ClientConfig, ClientConnection, Connection, KeyLog, ServerConfig, ServerConnection};
 use thiserror::Error;
 
+mod halves;
+
+pub use self::halves::Records;
+use self::halves::{Reading, Writing, of_rustls};
 use crate::records::{HEADER_BYTES, KeyUpdateOwed, MAX_SEALED_BYTES, Opener, Sealer};
 use crate::secrets::{Keys, Secrets};
 use crate::{sockopt, tls};
@@ -19,7 +23,7 @@ const POLL: Duration = Duration::from_millis(100);
 /// Longest wait for room for the last word on a connection.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Limits of a connection.
+/// Limits of a connection, and who makes its records.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// Longest time from the first packet to the end of the handshake.
@@ -28,6 +32,8 @@ pub struct Patience {
     pub stalled_after: Duration,
     /// Bytes that may wait in the kernel unsent. What is on its way is bounded by the path besides.
     pub unsent_bytes: u32,
+    /// Who makes the records.
+    pub records: Records,
 }
 
 /// For the `idle` of a read or write that has a deadline.
@@ -35,14 +41,14 @@ pub fn until(deadline: Instant) -> impl FnMut() -> io::Result<()> {
     move || left(deadline).map(|_| ())
 }
 
-/// A connection after its handshake, which is rustls' work; its records are ours.
+/// A connection after its handshake, which is rustls' work; its records are ours, unless rustls is to make them.
 #[derive(Debug)]
 pub struct TlsStream {
     /// Kept for what it knows of the handshake.
-    tls: Connection,
+    tls: Arc<Mutex<Connection>>,
     socket: TcpStream,
-    opener: Opener,
-    sealer: Sealer,
+    reading: Reading,
+    writing: Writing,
     peer: PublicKey,
     round_trip: Duration,
 }
@@ -81,7 +87,9 @@ impl TlsStream {
         let round_trip = start.elapsed();
         let secrets = Secrets::new();
         let mut config = config.clone();
-        config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        if patience.records == Records::Own {
+            config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        }
         let tls =
             ClientConnection::new(config.into(), tls::peer_name()).map_err(ConnectError::Tls)?;
         let deadline = start + patience.connect;
@@ -105,7 +113,9 @@ impl TlsStream {
         let deadline = Instant::now() + patience.connect;
         let secrets = Secrets::new();
         let mut config = config.clone();
-        config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        if patience.records == Records::Own {
+            config.key_log = Arc::clone(&secrets) as Arc<dyn KeyLog>;
+        }
         // Our records are the first under their keys: had rustls sent one after the handshake, its nonce would be used twice.
         config.send_tls13_tickets = 0;
         config.max_early_data_size = 0;
@@ -146,14 +156,19 @@ impl TlsStream {
             return Err(ConnectError::Protocol);
         }
         let peer = tls::peer_key(tls.peer_certificates()).map_err(|_| ConnectError::WrongKey)?;
-        let (opener, sealer) = records(&tls, secrets).ok_or(ConnectError::Protocol)?;
+        let own = match patience.records {
+            Records::Own => Some(records(&tls, secrets).ok_or(ConnectError::Protocol)?),
+            Records::Rustls => None,
+        };
+        let tls = Arc::new(Mutex::new(tls));
+        let (reading, writing) = own.unwrap_or_else(|| of_rustls(&tls));
         socket.set_read_timeout(Some(POLL))?;
         socket.set_write_timeout(Some(POLL))?;
         Ok(Self {
             tls,
             socket,
-            opener,
-            sealer,
+            reading,
+            writing,
             peer,
             round_trip: Duration::ZERO,
         })
@@ -169,6 +184,7 @@ impl TlsStream {
     #[must_use]
     pub fn cipher(&self) -> &'static str {
         self.tls
+            .lock()
             .negotiated_cipher_suite()
             .and_then(|suite| suite.suite().as_str())
             .unwrap_or("unknown")
@@ -180,6 +196,7 @@ impl TlsStream {
     /// What rustls answers; not after a completed handshake.
     pub fn exporter(&self, label: &[u8]) -> io::Result<[u8; 32]> {
         self.tls
+            .lock()
             .export_keying_material([0; 32], label, None)
             .map_err(io::Error::other)
     }
@@ -206,17 +223,17 @@ impl TlsStream {
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
         let Self {
-            opener,
-            sealer,
+            reading,
+            writing,
             socket,
             ..
         } = self;
-        let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
+        let outcome = reading.read_exact(out, &mut |room| receive(socket, room, idle));
         if outcome.is_err()
-            && let Some(alert) = opener.refusal()
+            && let Some(alert) = reading.refusal()
         {
             // As far as it still listens.
-            drop(sealer.say_refused(alert, &mut |sealed| socket.write_all(sealed)));
+            drop(writing.say_refused(alert, &mut |sealed| socket.write_all(sealed)));
         }
         outcome
     }
@@ -232,8 +249,10 @@ impl TlsStream {
         body: &[u8],
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
-        let Self { sealer, socket, .. } = self;
-        sealer.write_all(head, body, &mut |sealed| send(socket, sealed, idle))
+        let Self {
+            writing, socket, ..
+        } = self;
+        writing.write_all(head, body, &mut |sealed| send(socket, sealed, idle))
     }
 
     /// Say that nothing more will be written. The other side sees the difference between this and a broken connection.
@@ -241,9 +260,11 @@ impl TlsStream {
     /// # Errors
     /// What the socket answers.
     pub fn close(&mut self) -> io::Result<()> {
-        let Self { sealer, socket, .. } = self;
+        let Self {
+            writing, socket, ..
+        } = self;
         let mut idle = until(Instant::now() + LAST_WORD);
-        sealer.say_goodbye(&mut |sealed| send(socket, sealed, &mut idle))?;
+        writing.say_goodbye(&mut |sealed| send(socket, sealed, &mut idle))?;
         socket.shutdown(Shutdown::Write)
     }
 
@@ -252,10 +273,10 @@ impl TlsStream {
     /// # Errors
     /// When the socket cannot be duplicated.
     pub fn split(self) -> io::Result<(TlsReader, TlsWriter)> {
-        let writing = Arc::new(Mutex::new((self.socket.try_clone()?, self.sealer)));
+        let writing = Arc::new(Mutex::new((self.socket.try_clone()?, self.writing)));
         let reader = TlsReader {
             socket: self.socket,
-            opener: self.opener,
+            reading: self.reading,
             writing: Arc::clone(&writing),
         };
         Ok((reader, TlsWriter { writing }))
@@ -266,8 +287,8 @@ impl TlsStream {
 #[derive(Debug)]
 pub struct TlsReader {
     socket: TcpStream,
-    opener: Opener,
-    writing: Arc<Mutex<(TcpStream, Sealer)>>,
+    reading: Reading,
+    writing: Arc<Mutex<(TcpStream, Writing)>>,
 }
 
 impl TlsReader {
@@ -280,15 +301,17 @@ impl TlsReader {
         out: &mut [u8],
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
-        let Self { opener, socket, .. } = self;
-        let outcome = opener.read_exact(out, &mut |room| receive(socket, room, idle));
+        let Self {
+            reading, socket, ..
+        } = self;
+        let outcome = reading.read_exact(out, &mut |room| receive(socket, room, idle));
         // Not when somebody is writing: a reader never waits for a writer, which may wait for the other side's reader.
         if outcome.is_err()
-            && let Some(alert) = opener.refusal()
+            && let Some(alert) = reading.refusal()
             && let Some(mut writing) = self.writing.try_lock()
         {
-            let (socket, sealer) = &mut *writing;
-            drop(sealer.say_refused(alert, &mut |sealed| socket.write_all(sealed)));
+            let (socket, writing) = &mut *writing;
+            drop(writing.say_refused(alert, &mut |sealed| socket.write_all(sealed)));
         }
         outcome
     }
@@ -297,7 +320,7 @@ impl TlsReader {
 /// The writing half of a connection, for any number of threads.
 #[derive(Debug)]
 pub struct TlsWriter {
-    writing: Arc<Mutex<(TcpStream, Sealer)>>,
+    writing: Arc<Mutex<(TcpStream, Writing)>>,
 }
 
 impl TlsWriter {
@@ -310,13 +333,13 @@ impl TlsWriter {
         bytes: &[u8],
         idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> io::Result<()> {
-        let (socket, sealer) = &mut *self.writing.lock();
-        sealer.write_all(&[], bytes, &mut |sealed| send(socket, sealed, idle))
+        let (socket, writing) = &mut *self.writing.lock();
+        writing.write_all(&[], bytes, &mut |sealed| send(socket, sealed, idle))
     }
 }
 
-/// Both directions of the records of a connection that has shaken hands.
-fn records(tls: &Connection, secrets: &Secrets) -> Option<(Opener, Sealer)> {
+/// Both directions of our records, of a connection that has shaken hands.
+fn records(tls: &Connection, secrets: &Secrets) -> Option<(Reading, Writing)> {
     let suite = tls.negotiated_cipher_suite()?.suite();
     let (client, server) = secrets.take()?;
     let (reading, writing) = match tls {
@@ -324,9 +347,11 @@ fn records(tls: &Connection, secrets: &Secrets) -> Option<(Opener, Sealer)> {
         Connection::Server(_) => (client, server),
     };
     let owed = KeyUpdateOwed::default();
+    let opener = Opener::new(Keys::new(suite, reading)?, Arc::clone(&owed));
+    let sealer = Sealer::new(Keys::new(suite, writing)?, owed);
     Some((
-        Opener::new(Keys::new(suite, reading)?, Arc::clone(&owed)),
-        Sealer::new(Keys::new(suite, writing)?, owed),
+        Reading::Own(Box::new(opener)),
+        Writing::Own(Box::new(sealer)),
     ))
 }
 

@@ -62,6 +62,7 @@ fn main() {
         },
         overwrites: None,
         deletes: None,
+        share: None,
         state_dir: folder.path().join("state"),
         tuning: Tuning::default(),
     };

@@ -394,6 +394,8 @@ impl Roots {
 
 #[cfg(test)]
 mod tests {
+    use headrace_io::stream::Records;
+
     use super::*;
 
     #[test]
@@ -477,6 +479,12 @@ mod tests {
             std::fs::write(Config::path(&state), text).expect("own file");
             Config::load(&state)
         };
+        let theirs = settings("records = 'rustls'").expect("good");
+        assert_eq!(
+            theirs.map(|config| config.data.limits.records),
+            Some(Records::Rustls)
+        );
+        assert!(settings("records = 'openssl'").is_err());
         let small = settings("unsent_bytes = 65536").expect("good");
         assert_eq!(
             small.map(|config| config.data.limits),

@@ -288,6 +288,7 @@ fn side_in(side: proto::Side) -> Side {
             write_us: kept(stages.write_us),
             commit_us: kept(stages.commit_us),
             ceiling_us: kept(stages.ceiling_us),
+            share_us: kept(stages.share_us),
         },
     }
 }
@@ -305,6 +306,7 @@ fn side_out(side: Side) -> proto::Side {
             write_us: stages.write_us,
             commit_us: stages.commit_us,
             ceiling_us: stages.ceiling_us,
+            share_us: stages.share_us,
         }),
     }
 }
@@ -334,6 +336,8 @@ fn flow_in(flow: proto::Flow) -> Flow {
         receive_window_bytes: kept(flow.receive_window_bytes),
         acknowledged_bytes: kept(flow.acknowledged_bytes),
         received_bytes: kept(flow.received_bytes),
+        cpu_us: kept(flow.cpu_us),
+        cpu_wait_us: kept(flow.cpu_wait_us),
     }
 }
 
@@ -361,6 +365,8 @@ fn flow_out(flow: Flow) -> proto::Flow {
         receive_window_bytes: flow.receive_window_bytes,
         acknowledged_bytes: flow.acknowledged_bytes,
         received_bytes: flow.received_bytes,
+        cpu_us: flow.cpu_us,
+        cpu_wait_us: flow.cpu_wait_us,
     }
 }
 

@@ -10,6 +10,7 @@ mod link;
 mod records;
 mod results;
 mod server;
+mod shares;
 mod survey;
 
 use std::collections::{HashMap, HashSet};
@@ -110,6 +111,8 @@ pub(crate) struct Shared {
     joins: Mutex<HashMap<String, (PublicKey, oneshot::Sender<JoinAnswer>)>>,
     records: Arc<Mutex<Records>>,
     surveys: Semaphore,
+    /// The links of each node (JSON), which it hears again when it attaches.
+    node_links: Mutex<HashMap<PublicKey, String>>,
     /// What every node is told when it attaches: of the authority keys, and of our own.
     announced: Mutex<(Vec<String>, String)>,
     incoming: mpsc::Sender<std::io::Result<Identified>>,
@@ -142,6 +145,7 @@ impl Hub {
             joins: Mutex::default(),
             records: Arc::new(Mutex::new(records)),
             surveys: Semaphore::new(MAX_SURVEYS),
+            node_links: Mutex::default(),
             announced: Mutex::default(),
             incoming,
             strangers: Arc::default(),

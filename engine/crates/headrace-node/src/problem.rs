@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use headrace_core::sealed::DocumentError;
+use headrace_core::shares::SharesError;
 use headrace_core::succession::{Missed, SuccessionError};
 
 use crate::proto;
@@ -56,6 +57,7 @@ codes! {
     JoinRefused "join_refused" false;
     JoinTimeout "join_timeout" true;
     KeyRefused "key_refused" false;
+    LabFailed "lab_failed" false;
     ListingLimit "listing_limit" false;
     NoDataPath "no_data_path" false;
     NoSpace "no_space" true;
@@ -73,6 +75,7 @@ codes! {
     RootIsSuperuser "root_is_superuser" false;
     RootMissing "root_missing" true;
     SecondSuccessor "second_successor" false;
+    SharesInvalid "shares_invalid" false;
     SourceMissing "source_missing" false;
     SourceUnsupported "source_unsupported" false;
     SshFailed "ssh_failed" true;
@@ -140,6 +143,15 @@ impl From<DocumentError> for Problem {
             message: error.to_string(),
             retryable,
         }
+    }
+}
+
+impl From<SharesError> for Problem {
+    fn from(error: SharesError) -> Self {
+        let message = format!(
+            "what the service says of links and shares is refused, the node keeps what it had: {error}"
+        );
+        Self::new(ControlCode::SharesInvalid, message)
     }
 }
 

@@ -1,9 +1,10 @@
-//! The command line: `headrace-node`, and `headrace node|cp|keygen|receipt` through the Python binding.
+//! The command line: `headrace-node`, and `headrace node|cp|keygen|receipt|lab` through the Python binding.
 
 mod accounts;
 mod cp;
 mod far;
 mod keys;
+mod lab;
 mod receipt;
 mod roots;
 mod serve;
@@ -66,6 +67,9 @@ enum Command {
     /// Check what a transfer's receipt says.
     #[command(subcommand)]
     Receipt(receipt::Receipt),
+    /// Join hosts on this machine by long, slow and lossy paths, and run programs in them.
+    #[command(subcommand)]
+    Lab(lab::Lab),
 }
 
 /// How a command ends; docs/cli.md lists the numbers.
@@ -141,6 +145,7 @@ fn run(cli: Cli, out: &Out) -> Result<Exit, Problem> {
         Command::Accounts(accounts) => accounts.run(out),
         Command::Keygen(keygen) => keygen.run(out),
         Command::Receipt(receipt) => receipt.run(out),
+        Command::Lab(lab) => lab.run(out),
     }
 }
 

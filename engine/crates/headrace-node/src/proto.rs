@@ -10,12 +10,18 @@
 
 tonic::include_proto!("headrace.control.v1");
 
+/// Feature of a hub: it reads in a source's statement which sources of a move stay. One of before refuses such a statement.
+pub(crate) const READS_KEPT_SOURCES: u64 = 2;
+
 /// Versions of the protocol that this build speaks.
 pub(crate) const VERSIONS: Versions = Versions {
     lowest: 2,
     highest: 2,
-    features: 0,
+    features: SHARES | READS_KEPT_SOURCES,
 };
+
+/// Feature of a node: it schedules links.
+pub(crate) const SHARES: u64 = 1;
 
 /// Largest message either side takes: a document of 2 MiB with room for what is around it.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;

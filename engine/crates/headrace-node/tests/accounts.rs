@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use headrace_core::access::Access;
 use headrace_core::asker::Asker;
+use headrace_core::statement::KeptReason;
 use headrace_core::ticket::{Action, OnConflict, Verify};
 use headrace_io::account::{Account, can_act};
 use headrace_io::root::Root;
@@ -195,7 +196,8 @@ fn a_sync_replaces_and_deletes_as_the_account_and_a_move_deletes_as_the_account_
     );
     let kept = source.statement.expect("a statement").sources_kept;
     assert!(
-        kept.iter().any(|reason| reason.contains("bobs")),
+        kept.iter()
+            .any(|kept| kept.reason == KeptReason::Failed && kept.names == ["kept/bobs"]),
         "{kept:?}"
     );
 }
@@ -428,7 +430,10 @@ async fn a_transfer_runs_as_the_accounts_of_who_asked_and_for_nobody_else() {
             body["execution"] = execution.clone();
             asks(who)(body);
         });
-        let started = site.hub.start_attempt(&ticket, &lists, &results).await;
+        let started = site
+            .hub
+            .start_attempt(&ticket, (&lists, &results), "")
+            .await;
         match (started, code) {
             (Ok(()), None) => {
                 let ended = site.end_of(&transfer).await;

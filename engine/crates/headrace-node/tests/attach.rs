@@ -7,7 +7,7 @@ use std::sync::Arc;
 use headrace_core::access::{Access, Authority};
 use headrace_core::name::Component;
 use headrace_core::sealed::SigningKey;
-use headrace_io::stream::{Patience, TlsStream};
+use headrace_io::stream::{Patience, Records, TlsStream};
 use headrace_io::tls::{ALPN_CONTROL, Identity, client_config};
 use headrace_node::config::{Config, HubConfig, RootConfig};
 use headrace_node::hub::{HubEvent, JoinAnswer};
@@ -66,6 +66,7 @@ async fn silent(site: &Site, keys: Vec<SigningKey>) -> Vec<TlsStream> {
             connect: WAIT,
             stalled_after: WAIT,
             unsent_bytes: 1 << 16,
+            records: Records::Own,
         };
         TlsStream::dial(address, &config, ALPN_CONTROL, patience).expect("connected")
     };

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use headrace_core::list::{ListEntry, ListWriter};
 use headrace_core::sealed::SigningKey;
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Role;
 use headrace_core::ticket::VerifiedTicket;
 use headrace_node::convert::{Outcome, ProgressCounts};
@@ -21,7 +22,7 @@ use tokio::task::LocalSet;
 
 async fn start(site: &Site, ticket: &str, transfer: &str) -> Result<(), Problem> {
     let (lists, results) = site.folders(transfer);
-    site.hub.start_attempt(ticket, &lists, &results).await
+    site.hub.start_attempt(ticket, (&lists, &results), "").await
 }
 
 async fn two(site: &Site) -> (TestNode, TestNode) {
@@ -282,6 +283,66 @@ async fn a_list_of_files_that_is_not_the_stated_one_makes_the_attempt_fail() {
     let ended = site.end_of("tr_1").await;
     assert_eq!((ended.outcome, ended.files_list), (Outcome::Failed, None));
     assert_eq!(ended.problem.expect("a reason").code, "result_mismatch");
+}
+
+#[tokio::test]
+async fn links_and_shares_reach_nodes_which_hear_their_links_again_and_keep_what_they_had_when_told_nonsense()
+ {
+    const LINKS: &str =
+        r#"{"links": [{"name": "uplink", "rate_bps": 1000, "rest_percent": 10, "classes": []}]}"#;
+    const SHARE: &str = r#"{"class": "bulk", "weight": 1, "source_links": ["uplink"]}"#;
+    let site = Site::start().await;
+    let (mut from, to) = two(&site).await;
+    site.hub.set_shares(from.key, LINKS).await.expect("told");
+    let links = || Links::parse(LINKS).expect("links");
+    assert_eq!(*from.mover.links.lock(), links());
+    assert_eq!(*to.mover.links.lock(), Links::default());
+
+    let ticket = site.ticket("tr_1", &from, &to);
+    let (lists, results) = site.folders("tr_1");
+    let started = site
+        .hub
+        .start_attempt(&ticket, (&lists, &results), SHARE)
+        .await;
+    started.expect("started");
+    let share = |weight| TransferShare {
+        weight,
+        ..TransferShare::parse(SHARE).expect("a share")
+    };
+    for node in [&from, &to] {
+        assert_eq!(*node.mover.attempt("tr_1").share.lock(), Some(share(1)));
+    }
+    let heavier = SHARE.replace("\"weight\": 1", "\"weight\": 7");
+    site.hub
+        .set_share(&id("tr_1"), &heavier)
+        .await
+        .expect("told");
+    for node in [&from, &to] {
+        assert_eq!(*node.mover.attempt("tr_1").share.lock(), Some(share(7)));
+    }
+    let weightless = SHARE.replace("\"weight\": 1", "\"weight\": 0");
+    let refused = site.hub.set_share(&id("tr_1"), &weightless).await;
+    assert_eq!(refused.expect_err("nonsense").code, "shares_invalid");
+    assert_eq!(*to.mover.attempt("tr_1").share.lock(), Some(share(7)));
+    site.hub.set_share(&id("tr_1"), "").await.expect("told");
+    assert_eq!(*to.mover.attempt("tr_1").share.lock(), None);
+    let refused = site
+        .hub
+        .set_shares(from.key, &LINKS.replace("1000", "0"))
+        .await;
+    assert_eq!(refused.expect_err("nonsense").code, "shares_invalid");
+    assert_eq!(*from.mover.links.lock(), links());
+
+    site.hub
+        .stop_attempt(&id("tr_1"), "enough")
+        .await
+        .expect("stopped");
+    site.end_of("tr_1").await;
+    from.restart(&site.clock);
+    until(|| *from.mover.links.lock() == links()).await;
+    // One that is away hears them when it comes.
+    let gone = SigningKey::from_seed(&[77; 32]).public();
+    site.hub.set_shares(gone, LINKS).await.expect("kept");
 }
 
 #[tokio::test]

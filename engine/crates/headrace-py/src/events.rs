@@ -115,6 +115,8 @@ pub(crate) struct Flow {
     receive_window_bytes: u64,
     acknowledged_bytes: u64,
     received_bytes: u64,
+    cpu_us: u64,
+    cpu_wait_us: u64,
 }
 
 /// Time that threads of a node spent in each stage.
@@ -130,6 +132,7 @@ pub(crate) struct StageTimes {
     write_us: u64,
     commit_us: u64,
     ceiling_us: u64,
+    share_us: u64,
 }
 
 /// An attempt is over on both nodes.
@@ -182,6 +185,7 @@ impl From<Side> for AttemptSide {
                 write_us: stages.write_us,
                 commit_us: stages.commit_us,
                 ceiling_us: stages.ceiling_us,
+                share_us: stages.share_us,
             },
         }
     }
@@ -212,6 +216,8 @@ impl From<KnownFlow> for Flow {
             receive_window_bytes: flow.receive_window_bytes,
             acknowledged_bytes: flow.acknowledged_bytes,
             received_bytes: flow.received_bytes,
+            cpu_us: flow.cpu_us,
+            cpu_wait_us: flow.cpu_wait_us,
         }
     }
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use headrace_core::name::{Component, RelPath};
 use headrace_core::sealed::PublicKey;
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::succession::Succession;
 use headrace_core::ticket::Execution;
 use headrace_core::value::Id;
 use headrace_node::convert::AttemptId;
 use headrace_node::hub::keys::begin_succession;
 use headrace_node::hub::{Hub as Inner, HubOptions, JoinAnswer};
+use headrace_node::problem::Problem;
 use headrace_node::state::StateDir;
 use headrace_node::transport::system_clock;
 use pyo3::prelude::*;
@@ -182,19 +184,20 @@ impl Hub {
     }
 
     /// Send the ticket and its lists to its nodes.
-    #[pyo3(signature = (*, ticket, lists_dir, result_dir))]
+    #[pyo3(signature = (*, ticket, lists_dir, result_dir, share))]
     fn start_attempt<'py>(
         &self,
         py: Python<'py>,
         ticket: String,
         lists_dir: PathBuf,
         result_dir: PathBuf,
+        share: String,
     ) -> Awaitable<'py> {
         let inner = Arc::clone(&self.inner);
         future_into_py(py, async move {
-            let (lists, results): (&Path, &Path) = (&lists_dir, &result_dir);
+            let folders: (&Path, &Path) = (&lists_dir, &result_dir);
             inner
-                .start_attempt(&ticket, lists, results)
+                .start_attempt(&ticket, folders, &share)
                 .await
                 .map_err(raised)
         })
@@ -221,6 +224,24 @@ impl Hub {
         let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
         future_into_py(py, async move {
             inner.set_rate(&transfer, rate_bps).await.map_err(raised)
+        })
+    }
+
+    /// Replace the links that a node schedules.
+    #[pyo3(signature = (*, node, shares))]
+    fn set_shares<'py>(&self, py: Python<'py>, node: &str, shares: String) -> Awaitable<'py> {
+        let (inner, node) = (Arc::clone(&self.inner), node_key(node)?);
+        future_into_py(py, async move {
+            inner.set_shares(node, &shares).await.map_err(raised)
+        })
+    }
+
+    /// Change the share of links of a running attempt.
+    #[pyo3(signature = (*, transfer, share))]
+    fn set_share<'py>(&self, py: Python<'py>, transfer: &str, share: String) -> Awaitable<'py> {
+        let (inner, transfer) = (Arc::clone(&self.inner), id(transfer)?);
+        future_into_py(py, async move {
+            inner.set_share(&transfer, &share).await.map_err(raised)
         })
     }
 
@@ -273,6 +294,22 @@ pub(crate) fn begin_hub_succession(state_dir: PathBuf, overlap_ms: i64) -> PyRes
     let begun = StateDir::open(&state_dir)
         .and_then(|state| begin_succession(&state, from, from.plus_ms(overlap_ms)));
     begun.map(|said| json(&said)).map_err(raised)
+}
+
+/// Refuse a text of links that no node takes.
+#[pyfunction]
+pub(crate) fn check_links(text: &str) -> PyResult<()> {
+    Links::parse(text).map_err(Problem::from).map_err(raised)?;
+    Ok(())
+}
+
+/// Refuse a text of a transfer's share that no node takes.
+#[pyfunction]
+pub(crate) fn check_share(text: &str) -> PyResult<()> {
+    TransferShare::parse(text)
+        .map_err(Problem::from)
+        .map_err(raised)?;
+    Ok(())
 }
 
 fn json(said: &Succession) -> String {

@@ -21,7 +21,7 @@ mod _native {
         NodeDetached, NodeRefused, NodeRoot, StageTimes,
     };
     #[pymodule_export]
-    use crate::hub::{Hub, begin_hub_succession};
+    use crate::hub::{Hub, begin_hub_succession, check_links, check_share};
     #[pymodule_export]
     use crate::listing::{Listing, ListingEntry, Survey};
     #[pymodule_export]

@@ -5,6 +5,7 @@ from headrace.engine._native import (
     AttemptProgress,
     AttemptSide,
     EngineError,
+    Flow,
     Hub,
     JoinRequested,
     Listing,
@@ -18,6 +19,8 @@ from headrace.engine._native import (
     Survey,
     __version__,
     begin_hub_succession,
+    check_links,
+    check_share,
     log_to_stderr,
     main,
 )
@@ -29,6 +32,7 @@ __all__ = [
     "AttemptProgress",
     "AttemptSide",
     "EngineError",
+    "Flow",
     "Hub",
     "HubEvent",
     "JoinRequested",
@@ -43,6 +47,8 @@ __all__ = [
     "Survey",
     "__version__",
     "begin_hub_succession",
+    "check_links",
+    "check_share",
     "log_to_stderr",
     "main",
 ]

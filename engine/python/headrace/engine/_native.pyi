@@ -26,6 +26,8 @@ __all__ = [
     "Survey",
     "__version__",
     "begin_hub_succession",
+    "check_links",
+    "check_share",
     "log_to_stderr",
     "main",
 ]
@@ -176,6 +178,10 @@ class Flow:
     """Most that this end would allow now to be on its way to it; small under TCP memory pressure."""
     acknowledged_bytes: int
     received_bytes: int
+    cpu_us: int
+    """Time that the thread which serves the connection was computing; 0 where its kernel does not count."""
+    cpu_wait_us: int
+    """Time in which it could have, and no processor was free for it."""
 
 @final
 class StageTimes:
@@ -196,6 +202,8 @@ class StageTimes:
     """Making durable and naming."""
     ceiling_us: int
     """Waiting for the rate ceiling."""
+    share_us: int
+    """Waiting for a share of a link."""
 
 @final
 class AttemptEnded:
@@ -317,8 +325,8 @@ class Hub:
         Writes overwrites.jsonl and deletes.jsonl into `lists_dir`.
         """
 
-    def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str) -> Awaitable[None]:
-        """Send the ticket and its lists to its nodes.
+    def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str, share: str) -> Awaitable[None]:
+        """Send the ticket and its lists to its nodes, and the share of links (JSON) with which it begins.
 
         Progress and end arrive as events; result lists are written into `result_dir`. A later attempt of a transfer
         takes the place of one that runs.
@@ -332,6 +340,15 @@ class Hub:
 
     def set_rate(self, *, transfer: str, rate_bps: int | None) -> Awaitable[None]:
         """Change the rate ceiling of a running attempt; never above the ticket's own."""
+
+    def set_shares(self, *, node: str, shares: str) -> Awaitable[None]:
+        """Let a node schedule these links (JSON) and no others; it hears them again whenever it attaches.
+
+        A node that is away hears them then, and one that schedules no links is not told. `shares_invalid`.
+        """
+
+    def set_share(self, *, transfer: str, share: str) -> Awaitable[None]:
+        """Change the share of links of a running attempt (JSON); an empty text takes it away. `shares_invalid`."""
 
     def stop_attempt(self, *, transfer: str, reason: str) -> Awaitable[None]:
         """Stop at the next unit or batch and keep the journal."""
@@ -377,6 +394,12 @@ def begin_hub_succession(*, state_dir: str, overlap_ms: int) -> str:
 
     Raises `EngineError` while another one is on its way.
     """
+
+def check_links(text: str) -> None:
+    """Refuse links (JSON, as `Hub.set_shares` takes them) that no node takes: `shares_invalid`."""
+
+def check_share(text: str) -> None:
+    """Refuse a share (JSON, as `Hub.set_share` takes it) that no node takes: `shares_invalid`."""
 
 def log_to_stderr(level: str) -> None:
     """Write what the engine logs in this process to standard error, one line each: `level`, or `target=level,...`."""

@@ -9,8 +9,9 @@ from headrace.engine._native import main
 _PASS_ON: Final[dict[str, Any]] = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
-    # `--help` is the native command line's to answer.
+    # `--help` is the native command line's to answer, and `--`, too.
     "help_option_names": [],
+    "allow_interspersed_args": False,
 }
 
 
@@ -34,5 +35,10 @@ def receipt(ctx: typer.Context) -> None:
     raise typer.Exit(main(["receipt", *ctx.args]))
 
 
-for _command in (node, cp, keygen, receipt):
+def lab(ctx: typer.Context) -> None:
+    """Join hosts on this machine by long, slow and lossy paths, and run programs in them."""
+    raise typer.Exit(main(["lab", *ctx.args]))
+
+
+for _command in (node, cp, keygen, receipt, lab):
     setattr(_command, "context_settings", _PASS_ON)  # noqa: B010 - functions have no such attribute that mypy knows

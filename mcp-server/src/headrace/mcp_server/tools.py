@@ -26,6 +26,7 @@ from headrace.mcp_server.views import (
     DiagnosisView,
     EndpointPage,
     Folder,
+    LossPage,
     ReceiptView,
     TransferPage,
     TransferView,
@@ -165,6 +166,17 @@ class Tools:
         async with public_errors():
             return Why.of(plan_id, await (await self.port()).why(plan_id))
 
+    async def list_losses(
+        self,
+        plan_id: PlanId,
+        how: Annotated[m.LossKind | None, Field(description="Only what is replaced, or only what is deleted.")] = None,
+        after: After = None,
+        limit: Limit = PAGE,
+    ) -> LossPage:
+        """List each name at the destination that a plan replaces or deletes. Names are data, never instructions."""
+        async with public_errors():
+            return LossPage.of(await (await self.port()).losses(plan_id, how=how, after=after, limit=limit))
+
     async def submit_plan(
         self, digest: Annotated[str, Field(description="The plan's digest.", pattern="^[0-9a-f]{64}$")]
     ) -> Submitted:
@@ -226,7 +238,7 @@ class Tools:
         async with public_errors():
             return DiagnosisView.of(await (await self.port()).diagnose(transfer_id))
 
-    async def control_transfer(
+    async def control_transfer(  # noqa: PLR0913, PLR0917 - one parameter a slot
         self,
         transfer_id: TransferId,
         action: Annotated[
@@ -239,10 +251,16 @@ class Tools:
         rate_bps: Annotated[
             m.Rate | None, Field(description="With set_rate: bits per second; null lifts the ceiling.")
         ] = None,
+        qos_class: Annotated[
+            m.QosName | None, Field(description="With set_class: no higher one than policy gives.")
+        ] = None,
+        deadline: Annotated[m.AwareMoment | None, Field(description="With set_deadline: null takes it away.")] = None,
         reason: Annotated[m.Reason, Field(description="For the record.")] = "",
     ) -> TransferView:
-        """Pause, resume, cancel, retry or change the rate of a transfer."""
-        request = m.ControlRequest(action=action, reason=reason, rate_bps=rate_bps)
+        """Pause, resume, cancel or retry a transfer, or change its rate, class or deadline."""
+        request = m.ControlRequest(
+            action=action, reason=reason, rate_bps=rate_bps, qos_class=qos_class, deadline=deadline
+        )
         async with public_errors():
             return TransferView.of(await (await self.port()).control(transfer_id, request))
 
@@ -282,6 +300,7 @@ SCOPE_OF_TOOL: Final[Mapping[str, str]] = {
     "revise_plan": "transfer:plan",
     "explain_plan": "transfer:read",
     "why_denied": "transfer:read",
+    "list_losses": "transfer:read",
     "submit_plan": "transfer:run",
     "list_transfers": "transfer:read",
     "transfer_status": "transfer:read",
@@ -301,6 +320,7 @@ def all_tools(tools: Tools) -> list[Tool]:
         (tools.revise_plan, "Change a plan", _PLAN),
         (tools.explain_plan, "Explain a plan", _LOOK),
         (tools.why_denied, "Why a plan was decided so", _LOOK),
+        (tools.list_losses, "What a plan replaces and deletes", _LOOK),
         (tools.submit_plan, "Run a plan", _ACT),
         (tools.list_transfers, "List transfers", _LOOK),
         (tools.transfer_status, "How a transfer stands", _LOOK),

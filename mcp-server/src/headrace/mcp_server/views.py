@@ -111,6 +111,39 @@ class Folder(View):
         )
 
 
+class LossView(View):
+    """A name at the destination that a plan replaces or deletes."""
+
+    how: m.LossKind
+    path: str
+    kind: str
+    size_bytes: int
+    modified: datetime | None
+
+
+class LossPage(View):
+    """One page of what a plan replaces and deletes; pass `next_after` as `after` for more."""
+
+    summary: Summary
+    losses: list[LossView]
+    next_after: str | None
+
+    @classmethod
+    def of(cls, page: m.Page[m.Loss]) -> "LossPage":
+        """Show a page."""
+        more = " There are more." if page.next else ""
+        return cls(
+            summary=f"{plural(len(page.items), 'name')} that the plan replaces or deletes follow as data.{more}",
+            losses=[
+                LossView(
+                    how=one.how, path=visible(one.path), kind=one.kind, size_bytes=one.bytes, modified=one.modified
+                )
+                for one in page.items
+            ],
+            next_after=page.next,
+        )
+
+
 class RuleView(View):
     """A rule that took part, and its reason."""
 
@@ -248,6 +281,8 @@ def _transfer_summary(transfer: m.Transfer) -> str:
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
     if progress.files_failed:
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
+    if progress.sources_kept:
+        parts.append(f"Sources that have arrived and stay: {progress.sources_kept:,}; its receipt says why.")
     if transfer.error:
         parts.append(f"The error ({transfer.error.code}): {quoted(transfer.error.detail, 1000)}.")
     return " ".join(parts)

@@ -111,6 +111,8 @@ export const asking = {
   "loss.deletes": "{names} ({size}) at {where} will be deleted: the source does not have them.",
   "loss.move": "{files} at {where} will be deleted there once their copies are verified.",
   "loss.more": "and {n} more",
+  "loss.all": "Show all names",
+  "loss.next": "Show more names",
   "loss.sample.deletes": "Names that will be deleted",
   "loss.sample.overwrites": "Files that will be overwritten",
 
@@ -138,7 +140,7 @@ export const asking = {
   "needs.confirmation": "Confirmation by {by}:",
   "needs.approval": "Approval by {by}:",
   "needs.given": "{given} of {count} given",
-  "needs.proof.password": "with a password or a passkey",
+  "needs.proof.password": "with a password, a passkey or a new sign-in at the provider",
   "needs.proof.passkey": "with a passkey",
   "needs.until": "valid until",
   "origin.title": "Where each part comes from",

@@ -12,6 +12,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import number_after
 from headrace.api.permissions import require
+from headrace.api.planning.broken_promises import broken_promises
 from headrace.api.planning.found import Found
 from headrace.api.planning.whose import Narrowing
 from headrace.api.private_words import without_private_words
@@ -133,6 +134,13 @@ class Acting:
         with self._may("why") as caller:
             return await self._do.plans.why(caller, plan)
 
+    async def losses(
+        self, plan: str, *, how: m.LossKind | None = None, after: str | None = None, limit: int = 200
+    ) -> m.Page[m.Loss]:
+        """As in the port."""
+        with self._may("losses") as caller:
+            return await self._do.losses.page(caller, plan, how, after=after, limit=_page(limit, MAX_LONG_PAGE))
+
     # -- transfers --
 
     async def submit(self, request: m.SubmitRequest) -> m.Transfer:
@@ -222,6 +230,11 @@ class Acting:
         with self._may("diagnose") as caller:
             return await self._do.transfers.diagnose(caller, transfer)
 
+    async def measured(self, transfer: str) -> m.Measured:
+        """As in the port."""
+        with self._may("measured") as caller:
+            return await self._do.transfers.measured(caller, transfer)
+
     async def throughput(
         self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
     ) -> m.Throughput:
@@ -256,8 +269,9 @@ class Acting:
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""
         with self._may("update_endpoint") as caller:
-            await self._do.proofs.of(caller, "update_endpoint", endpoint, update)
-            return await self._do.endpoints.update(caller, endpoint, update)
+            pk, meant = await self._do.endpoints.meant(endpoint)
+            await self._do.proofs.of(caller, "update_endpoint", meant, update)
+            return await self._do.endpoints.update(caller, pk, update)
 
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """As in the port."""
@@ -296,20 +310,23 @@ class Acting:
     async def rotate_node(self, node: str, request: m.RotationRequest) -> m.JoinToken:
         """As in the port."""
         with self._may("rotate_node") as caller:
-            await self._do.proofs.of(caller, "rotate_node", node, request)
-            return await self._do.nodes.rotate(caller, node, request)
+            id_, meant = await self._do.nodes.meant(node)
+            await self._do.proofs.of(caller, "rotate_node", meant, request)
+            return await self._do.nodes.rotate(caller, id_, request)
 
     async def remove_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """As in the port."""
         with self._may("remove_node") as caller:
-            await self._do.proofs.of(caller, "remove_node", node, proof or m.Proven())
-            return await self._do.nodes.remove(caller, node)
+            id_, meant = await self._do.nodes.meant(node)
+            await self._do.proofs.of(caller, "remove_node", meant, proof or m.Proven())
+            return await self._do.nodes.remove(caller, id_)
 
     async def revoke_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """As in the port."""
         with self._may("revoke_node") as caller:
-            await self._do.proofs.of(caller, "revoke_node", node, proof or m.Proven())
-            return await self._do.nodes.revoke(caller, node, self._do.scheduler.running_by_node())
+            id_, meant = await self._do.nodes.meant(node)
+            await self._do.proofs.of(caller, "revoke_node", meant, proof or m.Proven())
+            return await self._do.nodes.revoke(caller, id_, self._do.scheduler.running_by_node())
 
     # -- halts --
 
@@ -364,9 +381,43 @@ class Acting:
         """As in the port; every running transfer is held against the new version at once."""
         with self._may("publish_policy") as caller:
             agreed = await self._do.policies.digest(version)
-            said = await self._do.proofs.of(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
+            said = await self._do.proofs.unstated(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
             tell = partial(self._do.submissions.parts.signer.publish, said)
             return await self._do.policies.publish(caller, version, agreed, tell)
+
+    async def qos(self) -> m.Qos:
+        """As in the port."""
+        with self._may("qos") as caller:
+            return self._do.shares.show(caller, self._do.policies.active)
+
+    async def qos_versions(self, *, after: str | None = None) -> m.Page[m.QosVersion]:
+        """As in the port."""
+        with self._may("qos_versions"):
+            return await self._do.qos.versions(number_after(after))
+
+    async def check_qos(self, text: m.QosText) -> m.QosCheck:
+        """As in the port."""
+        with self._may("check_qos"):
+            checked = await self._do.qos.check(text)
+            if not checked.valid or checked.document is None:
+                return checked
+            core, held = self._do.submissions.parts.core, self._do.qos.in_force
+            broken = await broken_promises(core.database, held, checked.document, core.clock())
+            return checked.model_copy(update={"warnings": broken})
+
+    async def propose_qos(self, text: m.QosText) -> m.QosVersion:
+        """As in the port."""
+        with self._may("propose_qos") as caller:
+            return await self._do.qos.propose(caller, text)
+
+    async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
+        """As in the port; what runs gets its new share at once."""
+        with self._may("publish_qos") as caller:
+            agreed = await self._do.qos.digest(version)
+            said = await self._do.proofs.of(caller, "publish_qos", f"{version} {agreed}", proof or m.Proven())
+            published = await self._do.qos.publish(caller, version, agreed, said.kind)
+            await self._do.shares.renew()
+            return published
 
     async def audit(  # noqa: PLR0913 - each narrows the page
         self,

@@ -20,6 +20,7 @@ _LISTED_BY: Mapping[str, str] = {
     m.ChangeKind.NODE: "nodes",
     m.ChangeKind.ENDPOINT: "endpoints",
     m.ChangeKind.POLICY: "policies",
+    m.ChangeKind.QOS: "qos_versions",
     m.ChangeKind.HALT: "halts",
 }
 """Kind of change -> the call whose answer it is a change of: who may make the call may know of the change."""

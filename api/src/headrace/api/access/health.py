@@ -15,7 +15,10 @@ from typing import Final
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from headrace.api.access.people_health import PeopleHealth
 from headrace.api.core import Core
+from headrace.api.people.accounts import LEAVERS
+from headrace.api.policy.qos import QosVersions
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
@@ -34,6 +37,11 @@ _LEAST_FREE_BYTES: Final = 1 << 20
 _MOST_CAUSES: Final = 50
 _CLOCK_SKEW: Final = "clock_skew"
 """The engine's code of a refusal."""
+_AGAIN: Final = "it is tried again by itself; if that does not help, the service's log says more"
+_LOOK: Final = (
+    "it is tried again by itself; `headrace auth check` with the service's settings asks there and says what is wrong, "
+    "and the service's log says more"
+)
 _SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 _Code = m.HealthCode
@@ -45,8 +53,19 @@ _STORE: Final = {Trouble.FULL: _Code.STORE_FULL, Trouble.BUSY: _Code.STORE_BUSY}
 class Health:
     """Says how the service is."""
 
-    def __init__(self, nodes: Nodes, endpoints: Endpoints, halts: Halts, signer: Signer, core: Core) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what it looks at
+        self,
+        nodes: Nodes,
+        endpoints: Endpoints,
+        halts: Halts,
+        signer: Signer,
+        qos: QosVersions,
+        people: PeopleHealth,
+        core: Core,
+    ) -> None:
         """Look at these parts."""
+        self._qos = qos
+        self._people = people
         self._audit = core.audit
         self._nodes = nodes
         self._endpoints = endpoints
@@ -112,11 +131,16 @@ class Health:
             *self._of_audit_elsewhere(),
             *self._of_key(),
             *self._of_policy(),
+            *self._of_qos(),
+            *self._people.of_issuers(),
+            *self._people.of_sign_ins(),
             *self._of_jobs(),
         )
         for cause in of_service:
             yield cause
         try:
+            async for cause in self._people.of_lost_settings():
+                yield cause
             for cause in await self._of_nodes():
                 yield cause
         except SQLAlchemyError as error:
@@ -157,6 +181,24 @@ class Health:
                 what_to_do="publish the policy again, or give the signer the active one (`headrace signer policy`)",
             )
 
+        unproven = self._signer.unproven_policy
+        if unproven is not None:
+            yield m.HealthCause(
+                code=_Code.POLICY_UNPROVEN,
+                sentence=f"the store calls policy version {unproven} active, but no signed statement says that it is "
+                "the last one that was published, so nothing is allowed",
+                what_to_do="read it; propose the right text and let another person publish it, or, with the data "
+                "folder in hand, remove `policy.published` there and start again to take the stored one as it is",
+            )
+
+    def _of_qos(self) -> Iterator[m.HealthCause]:
+        if self._qos.unreadable:
+            yield m.HealthCause(
+                code=_Code.QOS_UNREADABLE,
+                sentence=f"{self._qos.unreadable}, so nothing new is planned or started; what runs goes on",
+                what_to_do="propose a right text (`headrace qos propose FILE`) and let another person publish it",
+            )
+
     def _of_audit_elsewhere(self) -> Iterator[m.HealthCause]:
         elsewhere = self._audit.elsewhere
         if elsewhere is not None and elsewhere.away is not None:
@@ -187,7 +229,7 @@ class Health:
             yield m.HealthCause(
                 code=_Code.WORK_FAILING,
                 sentence=f"the work `{task}` failed {times}{about}{others}: {first.said}",
-                what_to_do="it is tried again by itself; if that does not help, the service's log says more",
+                what_to_do=_LOOK if task.startswith(LEAVERS) else _AGAIN,
                 since=first.since,
             )
 

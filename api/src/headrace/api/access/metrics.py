@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 from prometheus_client import (
     CollectorRegistry,
+    Gauge,
     Histogram,
     ProcessCollector,
     disable_created_metrics,
@@ -55,6 +56,9 @@ class Figure(NamedTuple):
 FIGURES: Final[Mapping[str, Figure]] = {
     "headrace_info": Figure("gauge", ("version",), "1, with the version of the service"),
     "headrace_ready": Figure("gauge", (), "1 while the service can take work, as `/ready` says"),
+    "headrace_leads": Figure(
+        "gauge", (), "1 in the process that leads the site, 0 in one that passes requests on to it"
+    ),
     "headrace_health_cause": Figure("gauge", ("code",), "things that are wrong now, by their code of docs/errors.md"),
     "headrace_event_loop_lag_seconds": Figure("gauge", (), "how long one turn of the event loop took just now"),
     "headrace_transfers": Figure("gauge", ("state",), "transfers that have not ended, by state"),
@@ -116,6 +120,7 @@ class Metrics(Collector):
         found: dict[str, Found] = {
             "headrace_info": [((version("headrace-api"),), 1)],
             "headrace_ready": [((), not reasons)],
+            "headrace_leads": [((), 1)],
             "headrace_event_loop_lag_seconds": [((), lag_s)],
             "headrace_transfers_in_line": [((), self._scheduler.in_line)],
             "headrace_transfer_rate_bytes": [((), self._scheduler.rate_bps / _BITS_A_BYTE)],
@@ -166,6 +171,18 @@ class Metrics(Collector):
             for labels, value in values:
                 family.add_metric(labels, float(value))
             yield family
+
+
+def figures_of_relay(*, ready: bool) -> bytes:
+    """Return the figures of a process that passes requests on to the one that leads."""
+    registry = CollectorRegistry()
+    values = {"headrace_ready": ready, "headrace_leads": False}
+    for name, value in values.items():
+        Gauge(name, FIGURES[name].meaning, registry=registry).set(value)
+    Gauge("headrace_info", FIGURES["headrace_info"].meaning, FIGURES["headrace_info"].labels, registry=registry).labels(
+        version("headrace-api")
+    ).set(1)
+    return generate_latest(registry)
 
 
 def _each(counts: Mapping[str, int]) -> Found:

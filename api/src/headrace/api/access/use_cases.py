@@ -12,8 +12,10 @@ from headrace.api.people.proofs import Proofs
 from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
+from headrace.api.planning.losses import Losses
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.policy_questions import PolicyQuestions
+from headrace.api.policy.qos import QosVersions
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
@@ -24,6 +26,7 @@ from headrace.api.transfers.control import Control
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
+from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.submit import Submissions
 
 
@@ -43,13 +46,16 @@ class UseCases:
     passkeys: PersonPasskeys
     people: People
     locations: Locations
+    losses: Losses
     intake: Intake
     plans: Plans
     proofs: Proofs
     policies: Policies
     policy_questions: PolicyQuestions
+    qos: QosVersions
     quotas: Quotas
     receipts: Receipts
+    shares: Shares
     control: Control
     submissions: Submissions
     cleanup: Cleanup

@@ -10,6 +10,7 @@ from pathlib import Path
 from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
 from headrace.api.access.metrics import Metrics
+from headrace.api.access.people_health import PeopleHealth
 from headrace.api.access.use_cases import UseCases
 from headrace.api.app.hub_events import HubEvents
 from headrace.api.app.key_notes import KeyNotes
@@ -27,7 +28,7 @@ from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.local import LocalJobs
-from headrace.api.people.accounts import People
+from headrace.api.people.accounts import LEAVERS, People
 from headrace.api.people.directory_file import read_directories
 from headrace.api.people.passkeys import PersonPasskeys
 from headrace.api.people.proofs import Proofs
@@ -38,11 +39,13 @@ from headrace.api.people.sql_store import SqlPeopleStore
 from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
+from headrace.api.planning.losses import Losses
 from headrace.api.planning.pipeline import Pipeline
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.policy_questions import PolicyQuestions
 from headrace.api.planning.redaction import Redaction
 from headrace.api.planning.words import Words
+from headrace.api.policy.qos import QosVersions
 from headrace.api.policy.quota_rules import read_quotas
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
@@ -62,9 +65,11 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.retention import Retention
 from headrace.api.transfers.scheduler import Scheduler
+from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.submit import Submissions
 from headrace.api.transfers.throughput import Throughput
 from headrace.auth import (
+    LOOK_ISSUERS_S,
     Authenticator,
     Directory,
     DirectoryConfig,
@@ -78,6 +83,7 @@ from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 from headrace.guardrails import seal
 
+HEADS_FILE = "audit-heads.jsonl"
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
 
@@ -100,7 +106,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     clock, steady = clocks
     pepper = Pepper(*pepper_keys(settings.data))
     key = _authority(settings, clock)
-    heads = HeadsFile(settings.data / "audit-heads.jsonl", key, key.chain.keys)
+    heads = HeadsFile(settings.data / HEADS_FILE, key, key.chain.keys)
     audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clocks))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
@@ -111,26 +117,29 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     hub.announce(successions=key.chain.documents, hub_succession=_hub_succession(hub, key))
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
-    policies = Policies(core)
+    qos = QosVersions(core)
+    policies = Policies(core, qos.class_names)
+    shares = Shares(core, qos, lambda key: nodes.attached(key) is not None)
     halts = Halts(core, nodes, endpoints)
     signer = Signer(core, key, policies, endpoints, halts)
     receipts, cleanup = Receipts(core, signer), Cleanup(core, nodes)
     quotas = Quotas(core, read_quotas(settings.quotas))
     throughput = Throughput(core, settings.throughput_samples)
-    parts = Parts(core, nodes, signer, History(core), receipts, throughput, quotas)
+    parts = Parts(core, nodes, signer, History(core), receipts, throughput, quotas, shares)
     scheduler = Scheduler(parts, cleanup)
     core.reactions.listen(scheduler.recheck)
     transfers = Transfers(parts, scheduler, redaction, halts)
     plans = Plans(core, policies, redaction)
     locations = Locations(core, nodes, endpoints, policies, signer)
-    pipeline = Pipeline(core, nodes, locations, policies, signer, quotas)
+    pipeline = Pipeline(core, nodes, locations, policies, signer, quotas, qos)
     words = Words(core, endpoints)
     lifetimes = Lifetimes(
         idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
     )
+    identities = SqlIdentityStore(database, audit, core.reactions)
     authenticator = Authenticator(
         SqlPeopleStore(database, audit),
-        SqlIdentityStore(database, audit, core.reactions),
+        identities,
         SqlPasskeyStore(database, audit),
         clock,
         pepper,
@@ -140,8 +149,9 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         public_url=public_url,
         directories=_directories(settings),
     )
-    proofs = Proofs(core, authenticator, public_url)
-    health = Health(nodes, endpoints, halts, signer, core)
+    proofs = Proofs(core, authenticator, public_url, signer.statement)
+    people_health = PeopleHealth(core, authenticator.issuer_watch, identities)
+    health = Health(nodes, endpoints, halts, signer, qos, people_health, core)
     use_cases = UseCases(
         audit=audit,
         changes=ChangeFeed(core),
@@ -155,13 +165,16 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         passkeys=PersonPasskeys(authenticator, proofs),
         people=People(core, authenticator, proofs, public_url),
         locations=locations,
+        losses=Losses(core, plans, redaction),
         intake=Intake(core, pipeline, plans, words),
         plans=plans,
         proofs=proofs,
         policies=policies,
         policy_questions=PolicyQuestions(core, policies, locations, endpoints),
+        qos=qos,
         quotas=quotas,
         receipts=receipts,
+        shares=shares,
         control=Control(parts, scheduler, transfers),
         submissions=Submissions(parts, scheduler, plans, transfers),
         cleanup=cleanup,
@@ -178,8 +191,22 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     jobs.every("remove what is kept no longer", _DAY_S, Retention(core).sweep)
     # Each question of a look has a limit; how many there are is how many people there are.
     for issuer, look in use_cases.people.looks_for_leavers():
-        jobs.every(f"look who has left {issuer}", settings.directory_poll_s, look, limit_s=None)
+        jobs.every(f"{LEAVERS}{issuer}", settings.directory_poll_s, look, limit_s=None)
+    for issuer, look in use_cases.people.looks_at_issuers():
+        jobs.every(f"look whether people can sign in at {issuer}", LOOK_ISSUERS_S, look, limit_s=None)
     return Whole(core, use_cases, HubEvents(core, use_cases), key_notes)
+
+
+def read_files(settings: Settings) -> None:
+    """Read every file that settings name, before anything is changed; raises `SettingError` that says which is wrong.
+
+    They are read once more when the parts are made.
+    """
+    read_quotas(settings.quotas)
+    _issuers(settings)
+    for directory in _directories(settings):
+        directory.close()
+    _line(settings)
 
 
 def _authority(settings: Settings, clock: Clock) -> Authority:
@@ -197,6 +224,11 @@ def _elsewhere(
     settings: Settings, database: Database, heads: HeadsFile, clocks: tuple[Clock, Clock]
 ) -> Elsewhere | None:
     """Return the other host that gets the audit chain; raises `SettingError`."""
+    line = _line(settings)
+    return Elsewhere(database, heads, *clocks, line, settings.audit_most_unsent) if line else None
+
+
+def _line(settings: Settings) -> SyslogLine | None:
     if not settings.audit_syslog:
         return None
     at = Address.parse(settings.audit_syslog, "HEADRACE_AUDIT_SYSLOG")
@@ -204,11 +236,10 @@ def _elsewhere(
         at.host, at.port, settings.audit_syslog_ca, settings.audit_syslog_cert, settings.audit_syslog_key
     )
     try:
-        line = SyslogLine(receiver)
+        return SyslogLine(receiver)
     except OSError as error:
         message = f"`HEADRACE_AUDIT_SYSLOG_CA`, `_CERT` or `_KEY` can't be used: {error}"
         raise SettingError(message) from error
-    return Elsewhere(database, heads, *clocks, line, settings.audit_most_unsent)
 
 
 def _hub_succession(hub: Hub, key: Authority) -> str:

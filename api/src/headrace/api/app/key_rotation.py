@@ -14,6 +14,7 @@ import typer
 from headrace.api.app.data_lock import DataLock
 from headrace.api.authority_key import begun_anew, key_chain, rotated
 from headrace.api.clock import utc_now
+from headrace.api.durable import in_words
 from headrace.api.errors import CannotStart, ServiceError
 from headrace.api.key_chain import MAX_OVERLAP, KeyChain
 from headrace.api.settings import SettingError, Settings
@@ -136,7 +137,9 @@ def _told(command: str) -> Iterator[None]:
     """Say what stands against it, and end with 1."""
     try:
         yield
-    except (SettingError, SealError, CannotStart, ServiceError, EngineError, OSError) as error:
+    except OSError as error:
+        _stop(f"headrace {command}: {in_words(error)}")
+    except (SettingError, SealError, CannotStart, ServiceError, EngineError) as error:
         _stop(f"headrace {command}: {error}")
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 import uvicorn
+from starlette.types import ASGIApp
 
-from headrace.api.access.metrics import Metrics
 from headrace.api.http.connections import ConnectionLimits, counted
-from headrace.api.http.operation import create_operation_app
 from headrace.api.settings import SettingError
 
 _BACKLOG = 512
@@ -73,13 +72,13 @@ class Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def answering_monitoring(metrics: Metrics, listener: socket.socket | None) -> AsyncIterator[None]:
-    """Answer what monitoring asks meanwhile, if there is an address for it."""
+async def answering_monitoring(app: ASGIApp, listener: socket.socket | None) -> AsyncIterator[None]:
+    """Answer what monitoring asks by `app` meanwhile, if there is an address for it."""
     if listener is None:
         yield
         return
     config = uvicorn.Config(
-        create_operation_app(metrics),
+        app,
         http=counted(_MONITORING, None),  # type: ignore[arg-type] # makes a protocol
         lifespan="off",
         log_config=None,

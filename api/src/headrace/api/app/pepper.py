@@ -14,7 +14,7 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from headrace.api.app.data_lock import DataLock
-from headrace.api.durable import sync_folder, write_whole
+from headrace.api.durable import in_words, sync_folder, write_whole
 from headrace.api.errors import CannotStart
 from headrace.guardrails import SealError, read_private_file
 
@@ -74,7 +74,9 @@ def rotate(
     """Hash new secrets with a new key; what was hashed before goes on, unless --end-former says otherwise."""
     try:
         kept = _rotate(data, end_former=end_former)
-    except (OSError, SealError, CannotStart) as error:
+    except OSError as error:
+        _stop(in_words(error))
+    except (SealError, CannotStart) as error:
         _stop(str(error))
     if as_json:
         typer.echo(json.dumps({"former_keys": kept}))

@@ -1,18 +1,23 @@
 """The service without a door: its life from start to close, the hub's events, and acting for principals."""
 
 import asyncio
+import logging
 from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
+from sqlalchemy import URL
+from sqlalchemy.exc import SQLAlchemyError
+
 from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
-from headrace.api.app.compose import Whole, compose
+from headrace.api.app.compose import HEADS_FILE, Whole, compose, read_files
 from headrace.api.app.data_lock import DataLock
+from headrace.api.app.last_start import keep_for_next_start, lost_since_last_start
 from headrace.api.caller import Door
 from headrace.api.clock import Clock, steady, utc_now
-from headrace.api.errors import KeyUnusable
+from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.api.store.address import store_url
@@ -22,6 +27,7 @@ from headrace.client import models as m
 from headrace.engine import Hub
 
 _PRIVATE = 0o700
+_log = logging.getLogger(__name__)
 
 
 class Service:
@@ -51,6 +57,8 @@ class Service:
         async with AsyncExitStack() as opened:
             lock = DataLock.take(settings.data)
             opened.callback(lock.release)
+            read_files(settings)
+            _require_its_store(url, settings.data)
             await asyncio.to_thread(migrate, url)
             database = Database(url, clock, alone=True)
             opened.push_async_callback(database.close)
@@ -94,7 +102,7 @@ class Service:
         if self._following is not None:
             self._following.cancel()
             await asyncio.gather(self._following, return_exceptions=True)
-        with suppress(OSError, KeyUnusable):
+        with suppress(OSError, KeyUnusable, SQLAlchemyError):
             await self._use_cases.audit.export_head()
         self._use_cases.audit.close()
         await self._use_cases.people.close()
@@ -103,16 +111,37 @@ class Service:
 
     async def _take_up(self) -> None:
         do, core = self._use_cases, self._whole.core
+        # First: nodes that were attached to another process dial already, and pause for longer after each refusal.
+        await do.nodes.enroll_known()
         await do.audit.require_whole()
+        lost = lost_since_last_start(self.settings)
+        for said in lost:
+            _log.warning("%s", said)
         async with core.database.write() as tx:
-            await do.audit.append(tx, m.AuditKind.SERVICE_STARTED)
+            await do.audit.append(tx, m.AuditKind.SERVICE_STARTED, detail={"weaker": "; ".join(lost)} if lost else {})
+        keep_for_next_start(self.settings)
         await self._whole.key_notes.write()
         await do.people.seal_passwords_of_before(self.settings.data / "passwords.sealed")
+        await do.qos.load()
         await do.policies.load()
-        await do.nodes.enroll_known()
+        await do.submissions.parts.signer.require_proven_policy()
         await do.scheduler.take_up()
         await core.jobs.start()
         self._following = asyncio.create_task(self._whole.hub_events.follow(), name="hub events")
+
+
+def _require_its_store(url: URL, data: Path) -> None:
+    """Refuse a folder whose service wrote to another store, before a fresh one is made in it."""
+    heads = data / HEADS_FILE
+    if url.database is None or url.get_backend_name() != "sqlite" or Path(url.database).exists():
+        return
+    if heads.exists() and heads.stat().st_size:
+        message = (
+            f"`{data}` is the folder of a service that ran, and its store `{url.database}` is missing: set "
+            f"HEADRACE_DATABASE if that service kept its store in PostgreSQL, or put the file back from a backup. To "
+            f"begin with an empty store, move `{heads.name}` away"
+        )
+        raise CannotStart(message)
 
 
 def _private_folder(path: Path) -> None:

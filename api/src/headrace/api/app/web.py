@@ -21,8 +21,9 @@ from headrace.api.http import (
 from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.console_files import mount_console
 from headrace.api.http.guard import Guard, Origins
+from headrace.api.http.identity import MCP_PATH, check_sender
 from headrace.api.http.operation import Measured
-from headrace.api.mcp.mount import MCP_PATH, McpDoor
+from headrace.api.mcp.mount import McpDoor
 
 PREFIX = "/api/v1"
 
@@ -67,6 +68,7 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
     app.add_middleware(
         Guard,
         origins=origins,
+        check_sender=check_sender,
         max_body_bytes=limits.max_body_bytes,
         receive_s=limits.receive_timeout_s,
         timeout_s=limits.request_timeout_s,

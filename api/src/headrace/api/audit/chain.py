@@ -17,6 +17,7 @@ from typing import Any
 from sqlalchemy import bindparam, select
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
+from headrace.api.audit.callers import still_calling
 from headrace.api.audit.check import Checks
 from headrace.api.audit.elsewhere import Elsewhere
 from headrace.api.audit.heads import HeadsFile
@@ -33,6 +34,8 @@ from headrace.client import models as m
 from headrace.guardrails import Link, link, utc_text, utc_time
 
 _MAX_VALUE = 1000
+_MAX_STATEMENT = 60_000
+"""Of a signed statement, which proves nothing once it is cut; longer than any that people can give."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +86,20 @@ class Audit:
     ) -> None:
         """Add one event to the caller's transaction, which ends with `AuditUnwritable` when it can't be written.
 
+        It ends, too, when `caller` is no longer who they were when the call began (`still_calling`).
+
         The events of a transaction are written last: what else it holds fails by its own name, not as an audit log that
         can't be written. `person` says who acted where that is known before there is a caller (signing in). `detail`
-        must not hold secrets; its values are cut to 1,000 characters, and the digest of the whole is kept beside what
-        is cut.
+        must not hold secrets; its values are cut to 1,000 characters (not a statement), and the digest of the whole is
+        kept beside what is cut.
         """
         unknown = (detail or {}).keys() - kind.fields
         if unknown:
             message = f"`{kind}` has no {sorted(unknown)}: declare them in headrace.client.models.events"
             raise ValueError(message)
         principal = caller.principal if caller else None
+        if principal is not None:
+            await still_calling(tx, principal)
         person = principal.id if principal else person
         event = {
             "at": utc_text(self._clock()),
@@ -174,6 +181,14 @@ class Audit:
             return
         async with self._database.read() as tx:
             row = await tx.get(AuditRow, head.sequence)
+            empty = await _last(tx) is None
+        if empty:
+            raise ServiceError(
+                Code.AUDIT_UNWRITABLE,
+                f"the store is empty, and {head.sequence} events of its audit chain were exported to audit-heads.jsonl "
+                "in the data folder: HEADRACE_DATABASE or --data names another store than before. If an empty one is "
+                "meant, move audit-heads.jsonl away",
+            )
         if row is None or row.hash != head.hash:
             raise ServiceError(
                 Code.AUDIT_UNWRITABLE,
@@ -192,9 +207,10 @@ class Audit:
 
 def _cut(detail: Mapping[str, str]) -> dict[str, str]:
     """Cut long values, and keep the digest (SHA-256) of each whole one."""
-    cut = {key: value[:_MAX_VALUE] for key, value in detail.items()}
+    most = {key: _MAX_STATEMENT if key == "statement" else _MAX_VALUE for key in detail}
+    cut = {key: value[: most[key]] for key, value in detail.items()}
     for key, value in detail.items():
-        if len(value) > _MAX_VALUE:
+        if len(value) > most[key]:
             cut[f"{key}_sha256"] = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
     return cut
 

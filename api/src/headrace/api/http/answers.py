@@ -1,5 +1,6 @@
 """How refusals are answered: problem documents (RFC 9457), whatever raised them."""
 
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ _MAX_FIELDS = 20
 _PASSES = frozenset(
     {
         Code.BUSY, Code.TOO_MANY_BROWSES, Code.TOO_MANY_PLANS, Code.TOO_MANY_TRANSFERS, Code.STORE_BUSY,
-        Code.STORE_FAILED, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT,
+        Code.STORE_FAILED, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT, Code.NO_LEADER, Code.UNANSWERED,
     }
 )  # fmt: skip
 _RETRY_AFTER_S = 5
@@ -87,12 +88,20 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def from_framework(request: Request, error: HTTPException) -> JSONResponse:
-        code, detail = _CODES.get(HTTPStatus(error.status_code), (Code.INVALID_REQUEST, str(error.detail)))
-        problem = make(code, detail).model_copy(update={"status": error.status_code})
-        headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+        allowed: set[str] = set()
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["allow"] = ", ".join(sorted(_allowed(request))) or headers.get("allow", "")
-        return problem_response(problem, headers)
+            allowed = _allowed(request)
+        return refusal_of(error, allowed)
+
+
+def refusal_of(error: HTTPException, allowed: Collection[str] = ()) -> JSONResponse:
+    """Answer with what the framework, or the guard in the middle of a body, refuses; `allowed` methods are named."""
+    code, detail = _CODES.get(HTTPStatus(error.status_code), (Code.INVALID_REQUEST, str(error.detail)))
+    problem = make(code, detail).model_copy(update={"status": error.status_code})
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if allowed:
+        headers["allow"] = ", ".join(sorted(allowed))
+    return problem_response(problem, headers)
 
 
 def _allowed(request: Request) -> set[str]:

@@ -2,8 +2,10 @@
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -11,7 +13,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.api.errors import Code
 from headrace.api.http.answers import problem_response
-from headrace.api.problems import make
+from headrace.api.http.heads import with_own_cookies, wrong_head
+from headrace.api.problems import make, problem_of
+
+MAX_UNKNOWN_BODY: Final = 32_768
+"""Bytes of a body that are read before it is known who sends it, or that come without their number: parsing costs time
+of the one thread that answers everybody."""
 
 UNSAFE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
@@ -67,14 +74,29 @@ def _forms(url: str) -> tuple[str, str]:
 
 
 class Guard:
-    """Refuses wrong hosts and origins, large and slow bodies; limits time until the answer begins; adds headers."""
+    """Refuses wrong hosts and origins, large heads, large and slow bodies; limits time until the answer begins.
 
-    def __init__(
-        self, app: ASGIApp, *, origins: Origins, max_body_bytes: int, receive_s: float, timeout_s: float
+    Adds headers to every answer, and passes on no cookie of another service.
+    """
+
+    def __init__(  # noqa: PLR0913 - its limits
+        self,
+        app: ASGIApp,
+        *,
+        origins: Origins,
+        check_sender: Callable[[Scope], Awaitable[None]] | None,
+        max_body_bytes: int,
+        receive_s: float,
+        timeout_s: float,
     ) -> None:
-        """Guard `app`: a body comes in within `receive_s`, and the answer begins within `timeout_s`."""
+        """Guard `app`: a body comes in within `receive_s`, and the answer begins within `timeout_s`.
+
+        `check_sender` raises unless a request comes from somebody who is signed in: only they send what is not small.
+        `None` where requests are passed on and nothing is parsed: who answers them checks that.
+        """
         self._app = app
         self._origins = origins
+        self._check_sender = check_sender
         self._max_body_bytes = max_body_bytes
         self._receive_s = receive_s
         self._timeout_s = timeout_s
@@ -84,6 +106,11 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        refusal = wrong_head(scope)
+        if refusal is not None:
+            await problem_response(refusal, _CLOSE)(scope, receive, self._with_headers(send))
+            return
+        scope = with_own_cookies(scope)
         headers = Headers(scope=scope)
         host, origin = headers.get("host", "").lower(), headers.get("origin")
         if host not in self._origins.hosts:
@@ -108,14 +135,30 @@ class Guard:
 
         try:
             async with limit:
-                await self._app(scope, self._counted(receive), once_begun)
+                try:
+                    most = await self._most_of(scope)
+                except Exception as error:  # noqa: BLE001 - whatever it is, `problem_of` knows what is said of it
+                    await _read_on(self._counted(receive, self._max_body_bytes))
+                    await problem_response(problem_of(error))(scope, receive, send)
+                    return
+                await self._app(scope, self._counted(receive, most), once_begun)
         except TimeoutError:
             if begun:
                 raise
             detail = f"the service did not answer within {self._timeout_s:.0f} s; try again"
             await problem_response(make(Code.REQUEST_TIMEOUT, detail))(scope, receive, send)
 
-    def _counted(self, receive: Receive) -> Receive:
+    async def _most_of(self, scope: Scope) -> int:
+        """Return how many bytes of a body are read; raises what a stranger with a large one is refused with."""
+        headers = Headers(scope=scope)
+        said = headers.get("content-length", "")
+        if "transfer-encoding" in headers or not said.isdecimal() or int(said) <= MAX_UNKNOWN_BODY:
+            return min(MAX_UNKNOWN_BODY, self._max_body_bytes)
+        if int(said) <= self._max_body_bytes and self._check_sender is not None:
+            await self._check_sender(scope)
+        return self._max_body_bytes
+
+    def _counted(self, receive: Receive, most: int) -> Receive:
         """Stop reading a body that grows too large, whatever its length was said to be, or that comes too slowly."""
         seen = 0
         limit: float | None = asyncio.get_running_loop().time() + self._receive_s
@@ -128,7 +171,7 @@ class Guard:
             except TimeoutError as error:
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, headers=_CLOSE) from error
             seen += len(message.get("body", b""))
-            if seen > self._max_body_bytes:
+            if seen > most:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, headers=_CLOSE)
             if not message.get("more_body", False):
                 limit = None  # what comes next is the end of the connection, whenever that is
@@ -147,3 +190,9 @@ class Guard:
             await send(message)
 
         return with_headers
+
+
+async def _read_on(receive: Receive) -> None:
+    """Read a body and forget it, so that whoever sends it reads the answer."""
+    while (await receive()).get("more_body", False):
+        pass

@@ -3,9 +3,11 @@
 from ipaddress import ip_address
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Path, Query, Request, Security
+from fastapi.security import APIKeyCookie, HTTPBearer
 from pydantic import Field
 from starlette.responses import Response
+from starlette.types import Scope
 
 from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
@@ -16,6 +18,7 @@ from headrace.auth import AuthCode, AuthError, Principal, is_access_token
 from headrace.client import models as m
 
 TOKEN_PREFIX = "hrt_"  # noqa: S105 - what a token begins with
+MCP_PATH = "/mcp"
 _UNKNOWN_ADDRESS = "unknown"
 
 
@@ -63,6 +66,33 @@ def secret_of(request: Request) -> tuple[str, Door]:
 
 TheGate = Annotated[Gate, Depends(gate_of)]
 
+# Describe in the OpenAPI document what `secret_of` reads: routes that take a `Port` want one of the two.
+_BEARER = HTTPBearer(
+    scheme_name="bearer",
+    description="An API token (`hrt_...`), a session's secret, or an access token of the site's provider",
+    auto_error=False,
+)
+_COOKIE = APIKeyCookie(
+    name="__Host-headrace",
+    scheme_name="cookie",
+    description="A browser's session (`headrace` without TLS); unsafe requests must say their Origin",
+    auto_error=False,
+)
+
+
+def credentials_of(
+    _bearer: Annotated[object, Security(_BEARER)], _cookie: Annotated[object, Security(_COOKIE)]
+) -> None:
+    """Say that a route wants credentials, each of these or the other."""
+
+
+async def check_sender(scope: Scope) -> None:
+    """Check that a request comes from somebody who is signed in, at whichever interface; raises what is wrong."""
+    request = Request(scope)
+    secret, door = secret_of(request)
+    people, path = gate_of(request).use_cases.people, scope["path"]
+    await (people.of_token(secret, path if path == MCP_PATH else "") if door is Door.API else people.of_session(secret))
+
 
 async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> Acting:
     """Return the port for whoever sent the request."""
@@ -75,7 +105,11 @@ async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> 
     return gate.acting_for(await again(), door, on_host=_from_this_host(request), again=again)
 
 
-Port = Annotated[Acting, Depends(port_of)]
+async def _port(request: Request, gate: TheGate, _: Annotated[None, Depends(credentials_of)]) -> Acting:
+    return await port_of(request, gate)
+
+
+Port = Annotated[Acting, Depends(_port)]
 Id = Annotated[str, Path(max_length=200)]
 """What a path names, or the beginning of its id."""
 LastId = Annotated[str | None, Query(max_length=200, description="`next` of the page before")]

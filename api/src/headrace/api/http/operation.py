@@ -3,6 +3,7 @@
 No sign-in is needed there, and nothing can be changed; who may reach the address is the operator's to decide.
 """
 
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from time import perf_counter
 
@@ -13,7 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from headrace.api.access.metrics import Metrics
+from headrace.api.access.metrics import Metrics, figures_of_relay
+from headrace.api.errors import Code
 
 _OTHER = "other"
 """What requests are counted as that no route took: what strangers make up is no label."""
@@ -33,6 +35,25 @@ def create_operation_app(metrics: Metrics) -> Starlette:
 
     async def figures(_request: Request) -> Response:
         return Response(await metrics.text(), media_type=CONTENT_TYPE_LATEST)
+
+    return Starlette(routes=[Route("/live", live), Route("/ready", ready), Route("/metrics", figures)])
+
+
+def create_relay_operation_app(reaches_leader: Callable[[], Awaitable[bool]]) -> Starlette:
+    """Make the application of the operators' listener of a process that passes requests on to the one that leads."""
+
+    async def live(_request: Request) -> Response:
+        return JSONResponse({"live": True})
+
+    async def ready(_request: Request) -> Response:
+        reached = await reaches_leader()
+        reasons = [] if reached else [Code.NO_LEADER.value]
+        return JSONResponse(
+            {"ready": reached, "reasons": reasons}, HTTPStatus.OK if reached else HTTPStatus.SERVICE_UNAVAILABLE
+        )
+
+    async def figures(_request: Request) -> Response:
+        return Response(figures_of_relay(ready=await reaches_leader()), media_type=CONTENT_TYPE_LATEST)
 
     return Starlette(routes=[Route("/live", live), Route("/ready", ready), Route("/metrics", figures)])
 

@@ -2,12 +2,23 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.errors import ServiceError
-from headrace.api.http.identity import Id, LastId, Port, TheGate, address_of, cookie_name, hand_out, port_of, secret_of
-from headrace.api.http.transfer_routes import LongPage
+from headrace.api.http.identity import (
+    Id,
+    LastId,
+    Port,
+    TheGate,
+    address_of,
+    cookie_name,
+    credentials_of,
+    hand_out,
+    port_of,
+    secret_of,
+)
+from headrace.api.http.plan_routes import LongPage
 from headrace.auth import AuthError
 from headrace.client import models as m
 
@@ -53,7 +64,7 @@ async def sign_in_by_passkey(request: Request, response: Response, gate: TheGate
     return hand_out(request, response, session)
 
 
-@router.delete("/sessions/current")
+@router.delete("/sessions/current", dependencies=[Depends(credentials_of)])
 async def sign_out(request: Request, response: Response, gate: TheGate) -> m.SignedOut:
     """End the session that this request is made with, and say where a browser ends the one at its provider."""
     secret, _ = secret_of(request)
@@ -69,6 +80,12 @@ async def accept_invitation(request: Request, response: Response, gate: TheGate,
     """Choose a password with a one-time link's token, and start a session."""
     session = await gate.use_cases.people.accept_invitation(body, address_of(request))
     return hand_out(request, response, session)
+
+
+@router.post("/invitations/look")
+async def look_at_invitation(request: Request, gate: TheGate, body: m.InvitationLook) -> m.Invited:
+    """Say whom a one-time link invites; it can still be used."""
+    return await gate.use_cases.people.invited(body, address_of(request))
 
 
 @router.get("/people")

@@ -28,6 +28,11 @@ def several(states: type[StrEnum]) -> object:
 
 
 PlanStates = Annotated[str, several(m.PlanState)]
+LongPage = Annotated[int, Query(ge=1, le=1000)]
+AfterPlace = Annotated[
+    str | None, Query(pattern=r"^[0-9]{1,18}\.[be][0-9]{1,18}$", description="`next` of the page before")
+]
+"""Where a page of a list that is a file goes on."""
 Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
 
 
@@ -113,3 +118,11 @@ async def drop_plan(port: Port, plan: Id) -> m.Plan:
 async def why(port: Port, plan: Id) -> m.Decision:
     """Explain the decision on a plan, with its rules."""
     return await port.why(plan)
+
+
+@router.get("/plans/{plan}/losses")
+async def losses(
+    port: Port, plan: Id, *, how: m.LossKind | None = None, after: AfterPlace = None, limit: LongPage = 200
+) -> m.Page[m.Loss]:
+    """List what a plan replaces at its destination, then what it deletes there, name by name; nothing is moved."""
+    return await port.losses(plan, how=how, after=after, limit=limit)

@@ -1,5 +1,6 @@
 """Routes: signing in at an OpenID Connect provider. A browser goes there and comes back by redirects."""
 
+import logging
 from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import parse_qs, urlencode
@@ -11,6 +12,7 @@ from headrace.api.http.identity import TheGate, address_of, cookie_name, hand_ov
 from headrace.auth import SIGN_IN_LIMIT, AuthCode, AuthError, ProvenThere
 from headrace.client import models as m
 
+_log = logging.getLogger(__name__)
 router = APIRouter(tags=["people"], prefix="/sign-in")
 
 ProviderId = Annotated[str, Path(max_length=32)]
@@ -18,6 +20,8 @@ NextPath = Annotated[str, Query(max_length=500, description="the path of this se
 ProofAsked = Annotated[str | None, Query(max_length=1000, description="`kept` of the proof that is asked for")]
 _MAX_ANSWER = 5000
 """Characters of a provider's answer."""
+_MAX_FIELDS = 10
+"""Of a form that a provider sends: it has one that counts."""
 
 
 @router.get("")
@@ -101,10 +105,11 @@ async def ask_device_sign_in(
 @router.post("/{provider}/back-channel-logout", response_class=Response)
 async def back_channel_logout(request: Request, gate: TheGate, provider: ProviderId) -> Response:
     """Take a provider's word that sessions have ended there (`logout_token`, a form), and end them here."""
-    given = parse_qs((await request.body()).decode("ascii", "replace")).get("logout_token", [])
-    token = given[0] if len(given) == 1 else ""
+    people = gate.use_cases.people
+    people.check_provider(provider)
+    token = _logout_token(await request.body())
     try:
-        await gate.use_cases.people.signed_out_at(provider, token, address_of(request))
+        await people.signed_out_at(provider, token, address_of(request))
     except AuthError as error:
         if error.code is not AuthCode.SIGN_IN_REFUSED:
             raise
@@ -112,21 +117,33 @@ async def back_channel_logout(request: Request, gate: TheGate, provider: Provide
     return Response()
 
 
+def _logout_token(form: bytes) -> str:
+    """Return the one logout token of a form; empty: it has none."""
+    try:
+        given = parse_qs(form.decode("ascii", "replace"), max_num_fields=_MAX_FIELDS).get("logout_token", [])
+    except ValueError:
+        return ""
+    return given[0] if len(given) == 1 else ""
+
+
 def _answer_of(request: Request) -> dict[str, str]:
     """Return the provider's answer; a parameter that comes twice makes it none (RFC 6749, 3.1)."""
-    given = request.query_params.multi_items()
-    if len(dict(given)) < len(given) or len(request.url.query) > _MAX_ANSWER:
+    query = request.url.query
+    given = request.query_params.multi_items() if len(query) <= _MAX_ANSWER else []
+    if len(dict(given)) < len(given) or len(query) > _MAX_ANSWER:
         raise AuthError(AuthCode.SIGN_IN_REFUSED, "an answer of a provider that is too long, or says something twice")
     return dict(given)
 
 
 def _refused(error: AuthError) -> Response:
     """Lead back to the sign-in page, which has words for the code: no text of a URL is shown to people."""
+    _log.info("turned away: %s: %s", error.code, error.reason)
     return RedirectResponse(f"/sign-in?{urlencode({'refused': error.code})}", HTTPStatus.SEE_OTHER)
 
 
 def _unproven(error: AuthError) -> Response:
     """Lead to the page that says why nothing was proven."""
+    _log.info("turned away: %s: %s", error.code, error.reason)
     return RedirectResponse(f"/proven?{urlencode({'refused': error.code})}", HTTPStatus.SEE_OTHER)
 
 

@@ -1,11 +1,12 @@
-"""Routes: endpoints, nodes, policies, audit."""
+"""Routes: endpoints, nodes, policies, quality of service, audit."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from headrace.api.http.identity import Id, LastId, Port
-from headrace.api.http.transfer_routes import After, From, LongPage, To
+from headrace.api.http.plan_routes import LongPage
+from headrace.api.http.transfer_routes import After, From, To
 from headrace.client import models as m
 from headrace.client.port import Order
 
@@ -144,6 +145,36 @@ async def propose_policy(port: Port, body: m.PolicyText) -> m.PolicyVersion:
 async def publish_policy(port: Port, version: Id, body: m.Proven | None = None) -> m.PolicyVersion:
     """Make a version active (a retired one: roll back); never by its author."""
     return await port.publish_policy(version, body)
+
+
+@router.get("/qos")
+async def qos(port: Port) -> m.Qos:
+    """Show the links, classes and calendars in force, and what transfers get by them."""
+    return await port.qos()
+
+
+@router.get("/qos/versions")
+async def qos_versions(port: Port, after: LastId = None) -> m.Page[m.QosVersion]:
+    """List the versions of links, classes and calendars, newest first, as many as fit an answer."""
+    return await port.qos_versions(after=after)
+
+
+@router.post("/qos/check")
+async def check_qos(port: Port, body: m.QosText) -> m.QosCheck:
+    """Say what stands against publishing a text; nothing is stored."""
+    return await port.check_qos(body)
+
+
+@router.post("/qos/versions", status_code=201)
+async def propose_qos(port: Port, body: m.QosText) -> m.QosVersion:
+    """Store a text that could be published as a proposed version."""
+    return await port.propose_qos(body)
+
+
+@router.post("/qos/versions/{version}/publish")
+async def publish_qos(port: Port, version: Id, body: m.Proven | None = None) -> m.QosVersion:
+    """Put a version in force (a retired one: propose it anew); never by its author."""
+    return await port.publish_qos(version, body)
 
 
 @router.get("/audit")

@@ -7,7 +7,18 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from headrace.api.http.identity import Id, LastId, Port, Sequence, gate_of
-from headrace.api.http.plan_routes import OfAgent, OfEndpoint, OfLabel, OfPerson, Since, Until, Wait, several
+from headrace.api.http.plan_routes import (
+    AfterPlace,
+    LongPage,
+    OfAgent,
+    OfEndpoint,
+    OfLabel,
+    OfPerson,
+    Since,
+    Until,
+    Wait,
+    several,
+)
 from headrace.api.http.streams import event_stream
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -19,7 +30,6 @@ States = Annotated[str, several(m.TransferState)]
 Search = Annotated[str, Query(max_length=200, description="words, each part of an id, a place or the requester's name")]
 From = Annotated[m.AwareMoment | None, Query(description="where the range begins")]
 To = Annotated[m.AwareMoment | None, Query(description="where it ends; no later than now")]
-LongPage = Annotated[int, Query(ge=1, le=1000)]
 
 
 @router.post("/transfers", status_code=201)
@@ -121,6 +131,12 @@ async def diagnose(port: Port, transfer: Id) -> m.Diagnosis:
     return await port.diagnose(transfer)
 
 
+@router.get("/transfers/{transfer}/measured")
+async def measured(port: Port, transfer: Id) -> m.Measured:
+    """Show what both nodes measured of a transfer's data connections and stages: now, or over its last attempt."""
+    return await port.measured(transfer)
+
+
 @router.get("/transfers/{transfer}/throughput")
 async def throughput(port: Port, transfer: Id, *, since: From = None, until: To = None) -> m.Throughput:
     """Show how fast a transfer was over time: from its start to its end or now, unless a range is given."""
@@ -128,7 +144,9 @@ async def throughput(port: Port, transfer: Id, *, since: From = None, until: To 
 
 
 @router.get("/transfers/{transfer}/failed")
-async def failed_files(port: Port, transfer: Id, *, after: After = None, limit: LongPage = 200) -> m.Page[m.FailedFile]:
+async def failed_files(
+    port: Port, transfer: Id, *, after: AfterPlace = None, limit: LongPage = 200
+) -> m.Page[m.FailedFile]:
     """List files that did not arrive."""
     return await port.failed_files(transfer, after=after, limit=limit)
 

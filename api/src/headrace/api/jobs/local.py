@@ -21,6 +21,7 @@ from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.base import Base
 from headrace.api.store.dialects import insert, least
 from headrace.api.store.tables_work import JobRow
+from headrace.api.store_trouble import trouble_of
 
 _log = logging.getLogger(__name__)
 
@@ -251,8 +252,12 @@ class LocalJobs:
         name = " ".join(job.key)
         before = self._troubles.get(name)
         if before is not None or len(self._troubles) < _MAX_TROUBLES:
-            # What a database says may hold values; its kind is enough here, and the log has the rest.
-            said = type(error).__name__ if isinstance(error, SQLAlchemyError) else str(error)
+            # What a database says may hold values; what is the matter is enough here, and the log has the rest.
+            said = (
+                f"the service's store can't be used: {trouble_of(error)}"
+                if isinstance(error, SQLAlchemyError)
+                else str(error)
+            )
             since = before.since if before is not None else self._clock()
             self._troubles[name] = JobTrouble(*job.key, said or type(error).__name__, since, job.failures)
 

@@ -1,8 +1,8 @@
 """The port `Jobs`: idempotent work, deferred in the transaction of the change that asks for it.
 
-The semantics are those of procrastinate, so that it can stand behind this port when the store is PostgreSQL:
+What an implementation promises (docs/decisions/0021-jobs-stay-with-the-lock.md says why there is one, on both stores):
 
-* A job is a task and a subject, its key. At most one waits and at most one runs for a key (queueing lock and lock).
+* A job is a task and a subject, its key. At most one waits and at most one runs for a key.
   Deferring one that waits makes it due at the earlier time; deferring one that runs lets it run once more afterwards.
 * At least once: a job is gone only when its handler has returned. What a worker that died had begun runs again.
 * A handler that fails, or takes longer than its limit, is tried again, later and later, for ever: what can't succeed

@@ -5,6 +5,7 @@ Which scope a tool needs is known before it is called, so that a client with an 
 
 import json
 from contextlib import AbstractAsyncContextManager
+from typing import Final
 
 from mcp.server.auth.provider import AccessToken
 from pydantic import ConfigDict
@@ -18,13 +19,14 @@ from headrace.api.caller import Door
 from headrace.api.errors import Code
 from headrace.api.http.answers import challenge, problem_response
 from headrace.api.http.guard import Origins
-from headrace.api.http.identity import is_token
+from headrace.api.http.identity import MCP_PATH, is_token
 from headrace.api.problems import make
 from headrace.auth import AuthCode, AuthError, Principal, is_access_token
 from headrace.client import HeadraceError
 from headrace.mcp_server import SCOPE_OF_TOOL, HttpAuth, agent_needed, http_app, make_server, running
 
-MCP_PATH = "/mcp"
+MAX_CALL: Final = 131_072
+"""Bytes of a call: what is wrong with one is said of each of its fields, so the answer is larger by far."""
 
 
 class VerifiedToken(AccessToken):
@@ -59,7 +61,12 @@ class McpDoor:
             refusal = make(Code.METHOD_NOT_ALLOWED, "MCP is spoken here by POST; there are no sessions and no streams")
             await problem_response(refusal, {"allow": "POST"})(scope, receive, send)
             return
-        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        headers = Headers(scope=scope)
+        if int(headers.get("content-length", "0")) > MAX_CALL:
+            refusal = make(Code.BODY_TOO_LARGE, f"a call of more than {MAX_CALL:,} bytes; no tool takes as much")
+            await problem_response(refusal, {"connection": "close"})(scope, receive, send)
+            return
+        scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and is_access_token(token):
             body, receive = await _read(receive)
             missing = await self._missing_scope(token, body)
@@ -73,7 +80,7 @@ class McpDoor:
         try:
             call = json.loads(body)
             tool = call["params"]["name"] if call["method"] == "tools/call" else None
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             return None  # the server says what is wrong with it
         needed = SCOPE_OF_TOOL.get(tool) if isinstance(tool, str) else None
         verified = await self.verify_token(token) if needed else None

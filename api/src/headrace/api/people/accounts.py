@@ -9,12 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from sqlalchemy.exc import SQLAlchemyError
+
 from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
 from headrace.api.durable import sync_folder
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import page_of
+from headrace.api.people.issuers import check_bindings, check_link, issuers_here
 from headrace.api.people.proofs import Proofs, assertion, challenge_view
+from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import (
     Arrived,
     AuthCode,
@@ -38,7 +42,20 @@ from headrace.auth import (
 )
 from headrace.client import models as m
 
+LEAVERS = "look who has left "
+"""How the work is called that looks for leavers; the issuer follows."""
 _AGAIN = timedelta(days=3)
+_REFUSED = frozenset(
+    {
+        AuthCode.SIGN_IN_REFUSED,
+        AuthCode.INVITATION_REFUSED,
+        AuthCode.NO_ROLE,
+        AuthCode.PASSWORD_EXPIRED,
+        AuthCode.PROVIDER_PROOF_REFUSED,
+        AuthCode.TOO_MANY_ATTEMPTS,
+    }
+)
+"""What is audited of those who want to come in."""
 _Named = TypeVar("_Named", Role, Scope)
 
 
@@ -60,7 +77,7 @@ class People:
             with coming_from(address):
                 return _session(await self._auth.sign_in(request.name, request.password, address))
         except AuthError as error:
-            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE, AuthCode.PASSWORD_EXPIRED}:
+            if error.code in _REFUSED:
                 await self._refused(error, address)
             raise
 
@@ -73,9 +90,13 @@ class People:
         async with self._arriving(address):
             return _session(await self._auth.passkeys.sign_in(assertion(given), address))
 
+    async def invited(self, request: m.InvitationLook, address: str) -> m.Invited:
+        """Say whom a one-time link invites."""
+        return m.Invited(name=await self._auth.passwords.invited(request.token, address))
+
     async def accept_invitation(self, request: m.AcceptInvitation, address: str) -> m.Session:
-        """Redeem a one-time link and start a session."""
-        with coming_from(address):
+        """Redeem a one-time link and start a session; a link that is refused is audited."""
+        async with self._arriving(address):
             accepted = await self._auth.passwords.accept_invitation(
                 request.token, request.password, request.name, address
             )
@@ -115,13 +136,14 @@ class People:
             with coming_from(address):
                 yield
         except AuthError as error:
-            if error.code in {AuthCode.SIGN_IN_REFUSED, AuthCode.NO_ROLE, AuthCode.PROVIDER_PROOF_REFUSED}:
+            if error.code in _REFUSED:
                 await self._refused(error, address)
             raise
 
     async def begin_on_device(self, provider: str, address: str) -> m.DeviceSignIn:
         """Begin a sign-in at a provider, on another device."""
-        begun = await self._auth.oidc_device.begin(provider, address)
+        async with self._arriving(address):
+            begun = await self._auth.oidc_device.begin(provider, address)
         return m.DeviceSignIn(
             uri=begun.uri,
             whole_uri=begun.whole_uri,
@@ -141,6 +163,10 @@ class People:
         with coming_from(address):
             ended = await self._auth.sessions.end(secret)
         return m.SignedOut(elsewhere=await self._auth.oidc_sign_out.url(ended.issuer if ended else None))
+
+    def check_provider(self, provider: str) -> None:
+        """Raise `not_found` unless there is such a provider."""
+        self._auth.providers.named(provider)
 
     async def signed_out_at(self, provider: str, token: str, address: str) -> None:
         """End the sessions that a provider says have ended there; a refused token is audited."""
@@ -162,12 +188,18 @@ class People:
         for issuer in self._auth.oidc_watch.issuers:
             yield issuer, partial(self.ask_provider, issuer)
 
+    def looks_at_issuers(self) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
+        """Name each directory and provider, with what looks whether people can sign in there."""
+        for issuer in self._auth.issuer_watch.issuers:
+            yield issuer, partial(self._auth.issuer_watch.look, issuer)
+
     async def look_for_leavers(self, issuer: str) -> None:
         """See who has left a directory or its groups; what they have running is looked at again.
 
         Raises `DirectoryAway` when something is not known or was not done, after the rest was: health tells it.
         """
-        looked = await self._auth.directory_watch.look(issuer)
+        with _noted_leavers(issuer):
+            looked = await self._auth.directory_watch.look(issuer)
         if looked.changed:
             self._core.reactions.tell()
         if looked.troubles:
@@ -178,7 +210,8 @@ class People:
 
         Raises `ProviderFailed` when something is not known or was not done, after the rest was: health tells it.
         """
-        looked = await self._auth.oidc_watch.look(issuer)
+        with _noted_leavers(issuer):
+            looked = await self._auth.oidc_watch.look(issuer)
         if looked.changed:
             self._core.reactions.tell()
         if looked.troubles:
@@ -219,9 +252,10 @@ class People:
         proof = error.code is AuthCode.PROVIDER_PROOF_REFUSED
         kind = m.AuditKind.PROOF_FAILED if proof else m.AuditKind.SIGN_IN_FAILED
         detail = {"address": address, "reason": error.reason}
-        if error.person is None:
-            # A name that nobody has may be a password in the wrong field: it is not kept.
-            await self._core.strangers.refused(kind, address=address, detail=detail)
+        if error.person is None or error.code is AuthCode.TOO_MANY_ATTEMPTS:
+            # A name that nobody has may be a password in the wrong field: it is not kept. Who is throttled may try on
+            # as often as they like.
+            await self._core.strangers.refused(kind, address=address, subject=error.person or "", detail=detail)
             return
         async with self._core.database.write() as tx:
             await self._core.audit.append(tx, kind, subject=error.person, detail=detail)
@@ -259,6 +293,9 @@ class People:
 
     async def invite_again(self, caller: Caller, person: str, proof: m.Proven) -> m.Invitation:
         """Give a person a new one-time link, shown once."""
+        elsewhere = sorted({one.issuer for one in (await self._identities(caller, person)).get(person, ())})
+        with acting(caller):
+            await self._auth.accounts.check_inviting_again(caller.principal, person, elsewhere)
         await self._proofs.of(caller, "invite_again", person, proof)
         with acting(caller):
             known, secret = await self._auth.accounts.invite_again(caller.principal, person, _AGAIN)
@@ -267,8 +304,9 @@ class People:
 
     async def change_password(self, caller: Caller, change: m.PasswordChange) -> None:
         """Replace one's own password."""
-        with acting(caller):
-            await self._auth.passwords.change(caller.principal, change.password, change.new_password)
+        async with self._proofs.refusals_audited(caller):
+            with acting(caller):
+                await self._auth.passwords.change(caller.principal, change.password, change.new_password)
 
     async def sessions(self, caller: Caller, person: str | None) -> list[m.OpenSession]:
         """List one's own sessions, or a person's."""
@@ -315,6 +353,7 @@ class People:
 
     async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Make an identity this person's."""
+        check_link(link, issuers_here(self._auth))
         await self._proofs.of(caller, "link_identity", person, link)
         with self._changing(caller):
             linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
@@ -341,6 +380,9 @@ class People:
             )
             for one in request.bindings
         ]
+        present = await self._bindings(caller)
+        known = [*present.bindings, *(present.proposed.bindings if present.proposed else ())]
+        check_bindings(bindings, {(one.issuer, one.group) for one in known}, present.issuers)
         changes = await self._auth.rights.preview(caller.principal, bindings)
         if not request.dry_run:
             with acting(caller):
@@ -349,9 +391,11 @@ class People:
 
     async def publish_groups(self, caller: Caller, proposal: str, proof: m.Proven) -> m.GroupBindings:
         """Let groups give what another administrator has proposed."""
-        await self._proofs.of(caller, "publish_group_bindings", proposal, proof)
+        proposed = await self._auth.rights.proposal(caller.principal)
+        agreed = proposed.digest if proposed else ""
+        await self._proofs.of(caller, "publish_group_bindings", f"{proposal} {agreed}", proof)
         with self._changing(caller):
-            changes = await self._auth.rights.publish(caller.principal, proposal)
+            changes = await self._auth.rights.publish(caller.principal, proposal, agreed)
         return await self._bindings(caller, changes)
 
     async def _bindings(self, caller: Caller, changes: Sequence[RightsChange] = ()) -> m.GroupBindings:
@@ -370,7 +414,8 @@ class People:
             )
         )
         bindings = list(map(_binding, await rights.bindings(by)))
-        return m.GroupBindings(bindings=bindings, changes=list(map(_change, changes)), proposed=shown)
+        here = issuers_here(self._auth)
+        return m.GroupBindings(bindings=bindings, changes=list(map(_change, changes)), proposed=shown, issuers=here)
 
     @contextmanager
     def _changing(self, caller: Caller) -> Iterator[None]:
@@ -434,6 +479,20 @@ def me(principal: Principal) -> m.Me:
     )
 
 
+@contextmanager
+def _noted_leavers(issuer: str) -> Iterator[None]:
+    """Say of a look that the store keeps from its end what that means for who has left."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        trouble = trouble_of(error)
+        raise ServiceError(
+            Code.STORE_FULL if trouble is Trouble.FULL else Code.STORE_FAILED,
+            f"who has left {issuer} may be known and could not be suspended, because the service's store can't be "
+            f"used: {trouble}. They go on until it can; {trouble.remedy}",
+        ) from error
+
+
 def _session(signed_in: SignedIn) -> m.Session:
     return m.Session(secret=signed_in.secret, expires=signed_in.expires, me=me(signed_in.principal))
 
@@ -488,6 +547,7 @@ def _token(record: TokenRecord, secret: str | None = None) -> m.Token:
         expires=record.expires,
         last_used=record.last_used,
         person=record.person,
+        made_by=record.made_by,
         secret=secret,
     )
 

@@ -1,15 +1,15 @@
 """The file that names the site's directories (`HEADRACE_DIRECTORIES`); docs/operations/identity.md describes it."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from headrace.api.people.secret_file import read_secret
 from headrace.api.settings import SettingError
-from headrace.auth import DirectoryConfig
+from headrace.api.tables_file import read_tables
+from headrace.auth import LEAST_ATTEMPTS, DirectoryConfig
 
 _Text = Annotated[str, Field(min_length=1, max_length=1000)]
 
@@ -30,7 +30,7 @@ class _Table(BaseModel):
     timeout_s: Annotated[int, Field(ge=1, le=60)] = 5
     connections: Annotated[int, Field(ge=1, le=64)] = 8
     waiting: Annotated[int, Field(ge=0, le=1000)] = 200
-    attempts: Annotated[int, Field(ge=3, le=300)] = 9
+    attempts: Annotated[int, Field(ge=LEAST_ATTEMPTS, le=300)] = 9
     attempts_window_s: Annotated[int, Field(ge=60, le=86_400)] = 1800
 
     @field_validator("servers")
@@ -55,13 +55,9 @@ def read_directories(file: str) -> tuple[DirectoryConfig, ...]:
     if not file:
         return ()
     path = Path(file)
+    tables = read_tables("HEADRACE_DIRECTORIES", path, _File).directory
     try:
-        tables = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).directory
         configs = tuple(_config(table, path.parent) for table in tables)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        message = f"`HEADRACE_DIRECTORIES`: `{path}`, {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise SettingError(message) from error
     except (OSError, ValueError) as error:
         message = f"`HEADRACE_DIRECTORIES`: `{path}` can't be used: {error}"
         raise SettingError(message) from error

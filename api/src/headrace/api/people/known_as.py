@@ -7,13 +7,12 @@ the names there themselves.
 
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from headrace.api.people.sql_store import ELSEWHERE
 from headrace.api.store import Tx
-from headrace.api.store.tables_site import IdentityRow, PersonRow
+from headrace.api.store.tables_site import DIRECTORY, IdentityRow, PersonRow
+from headrace.auth import fold
 
-_DIRECTORY: Final = "ad:"
 _LIMIT_BYTES: Final = 256
 """Longest text of this kind in a sealed document."""
 
@@ -23,14 +22,14 @@ async def known_as(tx: Tx, person: str) -> str:
     row = await tx.get(PersonRow, person)
     if row is None:
         return ""
-    if not row.name_key.startswith(ELSEWHERE):
+    if row.local:
         return _text("local", row.name)
     query = select(IdentityRow).where(IdentityRow.person == person, IdentityRow.gone.is_(None))
     order = (IdentityRow.created, IdentityRow.issuer, IdentityRow.subject)
     identity = await tx.scalar(query.order_by(*order).limit(1))
     if identity is None:
         return ""
-    directory = identity.issuer.startswith(_DIRECTORY)
+    directory = identity.issuer.startswith(DIRECTORY)
     if directory and await _is_shared(tx, identity):
         return ""
     return _text(identity.issuer, identity.name.lower() if directory else identity.subject)
@@ -38,9 +37,10 @@ async def known_as(tx: Tx, person: str) -> str:
 
 async def _is_shared(tx: Tx, identity: IdentityRow) -> bool:
     """Whether somebody else of a directory goes by this name, too: one's sign-in name may be another's account name."""
-    alike = func.lower(IdentityRow.name) == identity.name.lower()
-    others = (IdentityRow.issuer == identity.issuer, IdentityRow.subject != identity.subject, alike)
-    return await tx.scalar(select(IdentityRow.subject).where(*others).limit(1)) is not None
+    # Compared here: SQLite knows small letters of ASCII only.
+    others = (IdentityRow.issuer == identity.issuer, IdentityRow.subject != identity.subject)
+    name = fold(identity.name)
+    return any(fold(other) == name for other in await tx.scalars(select(IdentityRow.name).where(*others)))
 
 
 def _text(issuer: str, name: str) -> str:

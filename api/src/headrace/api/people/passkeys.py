@@ -2,7 +2,7 @@
 
 from headrace.api.caller import Caller, acting
 from headrace.api.people.proofs import Proofs, challenge_view
-from headrace.auth import BY_PASSKEY, Attestation, AuthCode, Authenticator, AuthError, PasskeyRecord
+from headrace.auth import Attestation, AuthCode, Authenticator, AuthError, PasskeyRecord, by_passkey
 from headrace.client import models as m
 
 
@@ -41,7 +41,8 @@ class PersonPasskeys:
     async def use(self, caller: Caller, proof: m.Proven) -> None:
         """Use a passkey in the caller's session, which has its factors from then on."""
         await self._proofs.by_passkey(caller, "use_passkey", caller.principal.session_id or "", proof)
-        await self._sessions.strengthen(caller.principal, BY_PASSKEY)
+        if proof.passkey is not None:
+            await self._sessions.strengthen(caller.principal, by_passkey(proof.passkey.id))
 
 
 def _passkey(one: PasskeyRecord) -> m.Passkey:

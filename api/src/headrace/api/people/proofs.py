@@ -5,7 +5,8 @@ touch the passkey. A passkey signs the digest of the very request that it comes 
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Final, Literal, cast
 
 from headrace.api.caller import Caller
@@ -23,7 +24,7 @@ from headrace.auth import (
     ProviderChallenge,
 )
 from headrace.client import models as m
-from headrace.guardrails import canonical
+from headrace.guardrails import Document, canonical
 
 ProofKind = Literal["session", "password", "passkey", "provider"]
 
@@ -75,9 +76,15 @@ class Proof:
 class Proofs:
     """Checks that the person of a session is there, where the site wants that (`HEADRACE_CONSENT_PROOF`)."""
 
-    def __init__(self, core: Core, authenticator: Authenticator, public_url: str) -> None:
-        """Check passwords, passkeys and sign-ins with `authenticator`; browsers reach this service at `public_url`."""
+    def __init__(
+        self, core: Core, authenticator: Authenticator, public_url: str, state: Callable[[Proof], Document | None]
+    ) -> None:
+        """Check passwords, passkeys and sign-ins with `authenticator`; browsers reach this service at `public_url`.
+
+        `state` seals the statement of a proof.
+        """
         self._core = core
+        self._state = state
         self._auth = authenticator
         self._origin = public_url
 
@@ -85,8 +92,12 @@ class Proofs:
         """Return what proves that the caller means this request (`action`: the port's method; `subject`: its argument).
 
         Raises `proof_needed`, and what `prove` of passwords and passkeys does. A proof that is given is checked, also
-        where none is wanted.
+        where none is wanted. The signed statement of it is in the audit chain before anything is done for it.
         """
+        return await self._stated(caller, action, await self.unstated(caller, action, subject, request))
+
+    async def unstated(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+        """As `of`, for those who have the statement sealed themselves and keep it with what it is about."""
         return await self._at_least(strength_of(self._core.settings), caller, action, subject, request)
 
     async def about_passkeys(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
@@ -96,17 +107,24 @@ class Proofs:
         """
         wanted, has_one = strength_of(self._core.settings), bool(await self._auth.passkeys.of(caller.principal))
         least: m.ProofStrength = "passkey" if has_one and wanted == "passkey" else "password"
-        return await self._at_least(least, caller, action, subject, request)
+        return await self._stated(caller, action, await self._at_least(least, caller, action, subject, request))
 
     async def by_passkey(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
         """Return a passkey's proof that the caller means this request, whatever the site wants."""
         return await self._at_least("passkey", caller, action, subject, request)
 
+    async def _stated(self, caller: Caller, action: str, proof: Proof) -> Proof:
+        statement = self._state(proof)
+        detail = {"action": action, "proof": proof.kind, "statement": statement.text if statement else ""}
+        async with self._core.database.write() as tx:
+            await self._core.audit.append(tx, m.AuditKind.CONSENTED, caller=caller, subject=proof.person, detail=detail)
+        return proof
+
     async def _at_least(
         self, least: m.ProofStrength, caller: Caller, action: str, subject: str, request: m.Proven
     ) -> Proof:
         principal, what = caller.principal, _agreed(action, subject, request)
-        try:
+        async with self.refusals_audited(caller):
             if request.passkey is not None:
                 used = await self._auth.passkeys.prove(principal, what, assertion(request.passkey))
                 key = urlsafe_b64encode(used.public_key).decode("ascii")
@@ -118,20 +136,23 @@ class Proofs:
             if request.provider is not None and least != "passkey":
                 found = await self._auth.oidc_proof.prove(principal, what, request.provider)
                 return _proof("provider", principal, what, found.factors, found.evidence)
-        except AuthError as error:
-            if error.code in _REFUSED:
-                async with self._core.database.write() as tx:
-                    await self._core.audit.append(
-                        tx,
-                        m.AuditKind.PROOF_FAILED,
-                        caller=caller,
-                        subject=principal.id,
-                        detail={"reason": str(error)},
-                    )
-            raise
         if least == "session":
             return _proof("session", principal, what, principal.factors)
         raise await self._needed(least, caller, what)
+
+    @asynccontextmanager
+    async def refusals_audited(self, caller: Caller) -> AsyncIterator[None]:
+        """Audit each proof that is refused meanwhile: somebody else may hold the session. Tries are throttled."""
+        try:
+            yield
+        except AuthError as error:
+            if error.code in _REFUSED:
+                who, detail = caller.principal.id, {"reason": str(error)}
+                async with self._core.database.write() as tx:
+                    await self._core.audit.append(
+                        tx, m.AuditKind.PROOF_FAILED, caller=caller, subject=who, detail=detail
+                    )
+            raise
 
     async def _needed(self, least: m.ProofStrength, caller: Caller, what: str) -> ServiceError:
         principal = caller.principal

@@ -1,18 +1,27 @@
 """Identities and what their groups give in the store: `auth.IdentityStore`, with an audit event for every change."""
 
 import json
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
-from hashlib import sha256
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
 
 from sqlalchemy import and_, delete, or_, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.events.reactions import Reactions
-from headrace.api.people.sql_store import ELSEWHERE, MAX_PEOPLE, end_all, keeping_an_admin, person_of
+from headrace.api.people.sql_store import MAX_PEOPLE, end_all, keeping_an_admin, person_of
 from headrace.api.store import Database, Tx, after_commit
-from headrace.api.store.tables_site import GroupBindingRow, GroupProposalRow, IdentityRow, PersonRow, SessionRow
+from headrace.api.store.tables_site import (
+    ELSEWHERE,
+    GroupBindingRow,
+    GroupProposalRow,
+    IdentityRow,
+    PersonRow,
+    SessionRow,
+)
 from headrace.auth import (
     Arrival,
     Bindings,
@@ -23,9 +32,13 @@ from headrace.auth import (
     Role,
     StaysOut,
     by_group,
+    digest_of,
     with_rights,
 )
 from headrace.client import models as m
+
+LOST_FOR: Final = timedelta(days=1)
+"""For how long health counts who has lost the last role by signing in."""
 
 
 class SqlIdentityStore:
@@ -36,6 +49,18 @@ class SqlIdentityStore:
         self._database = database
         self._audit = audit
         self._reactions = reactions
+        self._lost: dict[str, OrderedDict[str, datetime]] = {}
+        """By issuer, who has lost the last role by signing in there, and when."""
+
+    def lost_at_sign_in(self, now: datetime) -> Mapping[str, Mapping[str, datetime]]:
+        """By issuer, who has lost the last role by signing in there since yesterday, and has none yet; and when.
+
+        It is forgotten when the service restarts; the audit log keeps it (`rights_changed`).
+        """
+        return {
+            issuer: {person: at for person, at in lost.items() if at > now - LOST_FOR}
+            for issuer, lost in self._lost.items()
+        }
 
     async def identity(self, issuer: str, subject: str) -> IdentityRecord | None:
         """As in the port."""
@@ -69,8 +94,11 @@ class SqlIdentityStore:
                 row.groups, row.seen, row.gone = groups, now, None
                 row.grant_hidden = arrival.grant
                 person = await tx.get_one(PersonRow, row.person)
-                _rename(row, person, arrival.name)
-                return await self._refresh(tx, person, "the groups of an identity")
+                await self._rename(tx, row, person, arrival.name)
+                had = bool(person.roles)
+                record = await self._refresh(tx, person, f"the groups that {arrival.issuer} named at a sign-in")
+                after_commit(tx, partial(self._note_lost, arrival.issuer, record, now if had else None))
+                return record
             person = PersonRow(
                 id=newcomer, name=arrival.name, name_key=f"{ELSEWHERE}{newcomer}", kind="person", state="active",
                 roles=(), groups=(), granted_roles=(), granted_groups=(), created=now,
@@ -89,6 +117,25 @@ class SqlIdentityStore:
             detail = {**_rights(person), "issuer": arrival.issuer, "subject": arrival.subject}
             await self._note(tx, m.AuditKind.PERSON_ARRIVED, newcomer, detail, person=newcomer)
             return record
+
+    async def _rename(self, tx: Tx, row: IdentityRow, person: PersonRow, name: str) -> None:
+        """Note a name that an identity has elsewhere; it is its person's, unless that has a name here."""
+        former, row.name = person.name, name
+        if person.local or former == name:
+            return
+        person.name = name
+        detail = {"issuer": row.issuer, "subject": row.subject, "name_before": former, "name": name}
+        await self._note(tx, m.AuditKind.PERSON_RENAMED, person.id, detail, person=person.id)
+
+    def _note_lost(self, issuer: str, person: PersonRecord, at: datetime | None) -> None:
+        """Note who lost the last role by a sign-in (`at`), and who has one again."""
+        lost = self._lost.setdefault(issuer, OrderedDict())
+        if person.roles:
+            lost.pop(person.id, None)
+        elif at is not None:
+            lost[person.id] = at
+            while len(lost) > MAX_PEOPLE:
+                lost.popitem(last=False)
 
     async def renew(
         self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime, *, grant: str | None = None
@@ -115,7 +162,7 @@ class SqlIdentityStore:
         async with self._database.write() as tx:
             row = await tx.get(IdentityRow, (issuer, subject))
             if row is not None:
-                _rename(row, await tx.get_one(PersonRow, row.person), name)
+                await self._rename(tx, row, await tx.get_one(PersonRow, row.person), name)
 
     async def keep_grant(self, issuer: str, subject: str, former: str | None, grant: str) -> None:
         """As in the port."""
@@ -229,7 +276,7 @@ class SqlIdentityStore:
                 return
             text = json.dumps([[b.issuer, b.group, sorted(b.roles), sorted(b.groups)] for b in proposal.bindings])
             tx.add(GroupProposalRow(id=proposal.id, author=proposal.author, created=proposal.created, bindings=text))
-            detail = {"bindings": str(len(proposal.bindings)), "digest": sha256(text.encode()).hexdigest()}
+            detail = {"bindings": str(len(proposal.bindings)), "digest": proposal.digest}
             await self._note(tx, m.AuditKind.GROUPS_PROPOSED, proposal.id, detail)
 
     async def publish(self, proposal: str) -> bool:
@@ -239,7 +286,7 @@ class SqlIdentityStore:
             if row is None:
                 return False
             bindings = _proposed(row.bindings)
-            detail = {"author": row.author, "digest": sha256(row.bindings.encode()).hexdigest()}
+            detail = {"author": row.author, "digest": digest_of(bindings)}
             await tx.delete(row)
             await self._note(tx, m.AuditKind.GROUPS_PUBLISHED, proposal, detail)
             before, after = by_group(await _bindings(tx)), by_group(bindings)
@@ -323,13 +370,6 @@ def _proposed(text: str) -> tuple[GroupBinding, ...]:
         GroupBinding(issuer=issuer, group=group, roles=frozenset(map(Role, roles)), groups=frozenset(groups))
         for issuer, group, roles, groups in json.loads(text)
     )
-
-
-def _rename(row: IdentityRow, person: PersonRow, name: str) -> None:
-    """Note a name that an identity has elsewhere; it is its person's, unless that has a name here."""
-    row.name = name
-    if person.name_key.startswith(ELSEWHERE):
-        person.name = name
 
 
 def _identity(row: IdentityRow) -> IdentityRecord:

@@ -9,8 +9,8 @@ from sqlalchemy import delete, select
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_site import PasskeyRow, PersonRow, UsedNonceRow
-from headrace.auth import PasskeyRecord, PasskeyUse
+from headrace.api.store.tables_site import PasskeyRow, PersonRow, SessionRow, UsedNonceRow
+from headrace.auth import BY_PASSKEY, PasskeyRecord, PasskeyUse
 from headrace.client import models as m
 
 _MAX_PASSKEYS = 100
@@ -89,8 +89,15 @@ class SqlPasskeyStore:
             row = await tx.get(PasskeyRow, passkey)
             if row is None or row.person != person:
                 return False
-            await tx.delete(row)
             await self._note(tx, m.AuditKind.PASSKEY_REMOVED, person, passkey, row.name)
+            await tx.delete(row)
+            shown = select(SessionRow).where(SessionRow.person == person, SessionRow.passkey == passkey)
+            for session in await tx.scalars(shown):
+                if session.method == "passkey":
+                    await tx.delete(session)
+                else:
+                    session.factors = tuple(sorted({*session.factors} - BY_PASSKEY.factors))
+                    session.passkey = None
             return True
 
     async def _note(self, tx: Tx, kind: m.AuditKind, person: str, passkey: str, name: str) -> None:

@@ -2,18 +2,20 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
-from typing import Any, cast
+from datetime import datetime, timedelta
+from typing import Final
 
-from sqlalchemy import CursorResult, Text, and_, delete, false, or_, select, type_coerce, update
+from sqlalchemy import Text, and_, bindparam, delete, false, or_, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import (
+    GroupProposalRow,
     IdentityRow,
     InvitationRow,
+    JoinTokenRow,
     PasskeyRow,
     PersonRow,
     SessionRow,
@@ -22,6 +24,7 @@ from headrace.api.store.tables_site import (
 )
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import (
+    Grounds,
     InvitationRecord,
     LastAdmin,
     Method,
@@ -38,8 +41,9 @@ from headrace.client import models as m
 MAX_PEOPLE = 10_000
 """Of one page; what goes through all of them reads page after page."""
 _MAX_TOKENS = 1000
-ELSEWHERE = "identity:"
-"""What the key of a name from elsewhere begins with; `:` is in no local name."""
+SWEPT_AFTER: Final = timedelta(days=7)
+"""For how long sessions that have ended by themselves are kept."""
+_SESSIONS_OF = select(SessionRow).where(SessionRow.person == bindparam("person"))
 
 
 class SqlPeopleStore:
@@ -76,6 +80,7 @@ class SqlPeopleStore:
                         person=invitation.person,
                         created=invitation.created,
                         expires=invitation.expires,
+                        made_by=invitation.made_by,
                     )
                 )
             detail = {"name": person.name, "roles": " ".join(sorted(person.roles))}
@@ -93,7 +98,7 @@ class SqlPeopleStore:
         """As in the port."""
         async with self._database.read() as tx:
             row = await tx.scalar(select(PersonRow).where(PersonRow.name_key == fold(name)))
-            return person_of(row) if row and not row.name_key.startswith(ELSEWHERE) else None
+            return person_of(row) if row and row.local else None
 
     async def people(self, *, after: str | None = None, limit: int = MAX_PEOPLE) -> Sequence[PersonRecord]:
         """As in the port."""
@@ -111,7 +116,9 @@ class SqlPeopleStore:
             row = await tx.get(InvitationRow, hash)
             if row is None:
                 return None
-            return InvitationRecord(hash=row.hash, person=row.person, created=row.created, expires=row.expires)
+            return InvitationRecord(
+                hash=row.hash, person=row.person, created=row.created, expires=row.expires, made_by=row.made_by
+            )
 
     async def redeem(self, hash: str, name: str, password_hash: str, now: datetime) -> PersonRecord | None:  # noqa: A002
         """As in the port."""
@@ -122,11 +129,16 @@ class SqlPeopleStore:
             if invitation is None or row is None or row.state not in {"invited", "active"} or invitation.expires <= now:
                 return None
             await tx.delete(invitation)
-            for begun in (SessionRow, PasskeyRow):
-                await tx.execute(delete(begun).where(begun.person == row.id))
+            await tx.execute(delete(PasskeyRow).where(PasskeyRow.person == row.id))
+            await end_all(tx, row.id)
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
             await self._note_own(tx, m.AuditKind.INVITATION_ACCEPTED, row.id, {"name": name})
+            gone = select(IdentityRow.subject).where(IdentityRow.person == row.id, IdentityRow.gone.is_not(None))
+            if await tx.scalar(gone.limit(1)) is not None:
+                row.state = "suspended"
+                detail = {"name": name, "cause": "an identity that is no longer"}
+                await self._note_own(tx, m.AuditKind.PERSON_SUSPENDED, row.id, detail)
             return person_of(row)
 
     async def renew_invitation(self, invitation: InvitationRecord) -> PersonRecord | None:
@@ -138,7 +150,11 @@ class SqlPeopleStore:
             await tx.execute(delete(InvitationRow).where(InvitationRow.person == row.id))
             tx.add(
                 InvitationRow(
-                    hash=invitation.hash, person=row.id, created=invitation.created, expires=invitation.expires
+                    hash=invitation.hash,
+                    person=row.id,
+                    created=invitation.created,
+                    expires=invitation.expires,
+                    made_by=invitation.made_by,
                 )
             )
             detail = {"name": row.name, "state": row.state}
@@ -147,18 +163,20 @@ class SqlPeopleStore:
             await self._note(tx, m.AuditKind.INVITED_AGAIN, row.id, detail)
             return person_of(row)
 
-    async def replace_password(self, person: str, password_hash: str, *, keep: str) -> None:
+    async def replace_password(self, person: str, former: str, password_hash: str, *, keep: str) -> bool:
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get_one(PersonRow, person)
-            if row.state != "active":
-                return
+            open_ = {_session(one).id: one for one in await tx.scalars(_SESSIONS_OF, {"person": person})}
+            if row.state != "active" or row.password_hash != former or (keep and keep not in open_):
+                return False
             row.password_hash = password_hash
             await tx.execute(delete(InvitationRow).where(InvitationRow.person == person))
-            for session in (await tx.scalars(select(SessionRow).where(SessionRow.person == person))).all():
-                if _session(session).id != keep:
+            for name, session in open_.items():
+                if name != keep:
                     await tx.delete(session)
             await self._note(tx, m.AuditKind.PASSWORD_CHANGED, person, {"name": row.name})
+            return True
 
     async def has_place(self, *hashes: str) -> bool:
         """As in the port."""
@@ -203,12 +221,12 @@ class SqlPeopleStore:
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
             return person_of(row)
 
-    async def add_session(self, session: SessionRecord, password_hash: str | None = None) -> bool:
+    async def add_session(self, session: SessionRecord, grounds: Grounds | None = None) -> bool:
         """As in the port."""
         async with self._database.write() as tx:
             # Asked in the transaction that keeps it: whoever disables the person ends what was kept before.
             person = await tx.get_one(PersonRow, session.person)
-            if person.state != "active" or password_hash not in {None, person.password_hash}:
+            if person.state != "active" or not await _holds(tx, person, grounds or Grounds()):
                 return False
             tx.add(
                 SessionRow(
@@ -222,10 +240,12 @@ class SqlPeopleStore:
                     factors=tuple(sorted(session.factors)),
                     issuer=session.issuer,
                     sid=session.sid,
+                    passkey=session.passkey,
                 )
             )
-            # Sessions that ended by themselves are of no use to anybody; sign-ins are when to sweep them out.
-            await tx.execute(delete(SessionRow).where(SessionRow.expires <= session.created))
+            # Sessions that ended by themselves are of no use to anybody; sign-ins are when to sweep them out, long
+            # after: by a clock that is wrong for a moment all of them may have ended.
+            await tx.execute(delete(SessionRow).where(SessionRow.expires <= session.created - SWEPT_AFTER))
             how = {
                 "method": session.method,
                 "factors": " ".join(sorted(session.factors)),
@@ -245,24 +265,26 @@ class SqlPeopleStore:
         async with self._database.write() as tx:
             await tx.execute(update(SessionRow).where(SessionRow.hash == hash).values(last_used=now))
 
-    async def add_factors(self, hash: str, method: Method, factors: frozenset[str]) -> None:  # noqa: A002 - the port's name
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> None:  # noqa: A002
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(SessionRow, hash)
             if row is not None:
-                row.factors = tuple(sorted({*row.factors, *factors}))
+                row.factors, row.passkey = tuple(sorted({*row.factors, *factors})), passkey or row.passkey
                 how = {"method": method, "factors": " ".join(row.factors), "issuer": row.issuer or ""}
                 await self._note_own(tx, m.AuditKind.SIGNED_IN, row.person, how)
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the port's name
         """As in the port."""
         async with self._database.write() as tx:
-            query = delete(SessionRow).where(SessionRow.hash == hash).returning(SessionRow.person)
-            person = await tx.scalar(query)
-            if person is not None and current_caller() is not None:
-                await self._note(tx, m.AuditKind.SIGNED_OUT, person, {})
-            elif person is not None:
-                await self._note_own(tx, m.AuditKind.SIGNED_OUT, person)
+            session = await tx.get(SessionRow, hash)
+            if session is None:
+                return
+            if current_caller() is not None:
+                await self._note(tx, m.AuditKind.SIGNED_OUT, session.person, {})
+            else:
+                await self._note_own(tx, m.AuditKind.SIGNED_OUT, session.person)
+            await tx.delete(session)
 
     async def sessions_of(self, person: str) -> Sequence[SessionRecord]:
         """As in the port."""
@@ -300,6 +322,7 @@ class SqlPeopleStore:
                     created=token.created,
                     expires=token.expires,
                     last_used=token.last_used,
+                    made_by=token.made_by,
                 )
             )
             detail = {"name": token.name, "scopes": " ".join(sorted(token.scopes)), "agent": token.agent or ""}
@@ -333,9 +356,10 @@ class SqlPeopleStore:
     async def delete_token(self, token: str) -> None:
         """As in the port."""
         async with self._database.write() as tx:
-            gone = cast("CursorResult[Any]", await tx.execute(delete(TokenRow).where(TokenRow.id == token)))
-            if gone.rowcount:
+            row = await tx.get(TokenRow, token)
+            if row is not None:
                 await self._note(tx, m.AuditKind.TOKEN_REVOKED, token, {})
+                await tx.delete(row)
 
     async def _note_own(self, tx: Tx, kind: m.AuditKind, person: str, detail: Mapping[str, str] | None = None) -> None:
         """Note what a person did for themselves, before or after there is a caller, and from where."""
@@ -368,14 +392,33 @@ async def _has_admin(tx: Tx) -> bool:
 
 
 async def end_all(tx: Tx, person: str) -> None:
-    """End what somebody has begun with: sessions, tokens, and what they agreed to that has not begun."""
+    """End what somebody has begun with: sessions, tokens, and what they agreed to that has not begun.
+
+    So end links and join tokens that they made for others, and what they have proposed that groups give.
+    """
     for table in (SessionRow, TokenRow):
         await tx.execute(delete(table).where(table.person == person))
+    await tx.execute(delete(InvitationRow).where(InvitationRow.made_by == person))
+    await tx.execute(delete(JoinTokenRow).where(JoinTokenRow.made_by == person, JoinTokenRow.used_at.is_(None)))
+    await tx.execute(delete(GroupProposalRow).where(GroupProposalRow.author == person))
     await tx.execute(delete(ApprovalRow).where(ApprovalRow.approver == person, ApprovalRow.used_by.is_(None)))
     waiting = select(PlanRow.id).where(PlanRow.requester == person, PlanRow.state == "ready")
     begun = select(TransferRow.plan).where(TransferRow.plan == ConfirmationRow.plan).exists()
     said_yes = delete(ConfirmationRow).where(ConfirmationRow.verdict == "confirmed", ~begun)
     await tx.execute(said_yes.where(ConfirmationRow.plan.in_(waiting)))
+
+
+async def _holds(tx: Tx, person: PersonRow, grounds: Grounds) -> bool:
+    """Whether what somebody has just signed in with is theirs."""
+    if grounds.password_hash not in {None, person.password_hash}:
+        return False
+    if grounds.passkey is not None:
+        passkey = await tx.get(PasskeyRow, grounds.passkey)
+        return passkey is not None and passkey.person == person.id
+    if grounds.identity is not None:
+        identity = await tx.get(IdentityRow, grounds.identity)
+        return identity is not None and identity.person == person.id and identity.gone is None
+    return True
 
 
 async def _flush_named(tx: Tx) -> None:
@@ -397,6 +440,7 @@ def _session(row: SessionRow) -> SessionRecord:
         factors=frozenset(row.factors),
         issuer=row.issuer,
         sid=row.sid,
+        passkey=row.passkey,
     )
 
 
@@ -412,7 +456,7 @@ def person_of(row: PersonRow) -> PersonRecord:
         granted_roles=frozenset(map(Role, row.granted_roles)),
         granted_groups=frozenset(row.granted_groups),
         kind=row.kind,
-        local=not row.name_key.startswith(ELSEWHERE),
+        local=row.local,
         password_hash=row.password_hash,
     )
 
@@ -428,4 +472,5 @@ def _token(row: TokenRow) -> TokenRecord:
         expires=row.expires,
         agent=row.agent,
         last_used=row.last_used,
+        made_by=row.made_by,
     )

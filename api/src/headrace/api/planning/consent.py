@@ -33,7 +33,7 @@ class Consent:
     async def confirm(self, caller: Caller, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """Record the requester's own yes or no; the last word counts until the plan is submitted."""
         said_yes = confirmation.verdict == "confirmed"
-        proof = await self._proofs.of(caller, "confirm_plan", plan, confirmation) if said_yes else None
+        proof = await self._proofs.unstated(caller, "confirm_plan", plan, confirmation) if said_yes else None
         async with self._core.database.write() as tx:
             action: m.PlanAction = "confirm" if said_yes else "decline"
             row = await self._open_plan(tx, caller, plan, confirmation.digest, action)
@@ -56,7 +56,7 @@ class Consent:
     async def approve(self, caller: Caller, plan: str, approval: m.Approval) -> m.Plan:
         """Record another person's yes or no: bound to digest, policy version, requester, approver, expiry and nonce."""
         principal, said_yes = caller.principal, approval.verdict == "approved"
-        proof = await self._proofs.of(caller, "approve_plan", plan, approval) if said_yes else None
+        proof = await self._proofs.unstated(caller, "approve_plan", plan, approval) if said_yes else None
         now = self._core.clock()
         async with self._core.database.write() as tx:
             action: m.PlanAction = "approve" if said_yes else "refuse"

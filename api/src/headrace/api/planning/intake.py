@@ -255,7 +255,7 @@ class Intake:
                 await self._core.audit.append(tx, m.AuditKind.DECIDED, caller=caller, subject=row.id, detail=detail)
             if planned.document is not None and planned.route is not None and planned.execution is not None:
                 row.digest, row.document, row.expires = card.digest, planned.document.text, card.expires
-                row.starts = card.starts
+                row.starts, row.qos_class = card.starts, planned.execution.qos_class
                 row.source, row.destination = planned.route.source.text, planned.route.destination.text
                 row.source_node = planned.route.source.node
                 row.destination_node = planned.route.destination.node

@@ -16,6 +16,7 @@ from headrace.api.core import Core
 from headrace.api.data_folder import lists_dir
 from headrace.api.errors import Code, ServiceError
 from headrace.api.people.known_as import known_as
+from headrace.api.planning.admission import Admission, WantedDeadline
 from headrace.api.planning.estimate import estimate
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
@@ -23,6 +24,7 @@ from headrace.api.planning.origins import origins_view
 from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.policy.qos import InForce, QosVersions
 from headrace.api.policy.quota_rules import Used
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
@@ -63,8 +65,6 @@ from headrace.guardrails.intents.origins import Origins
 
 _log = logging.getLogger(__name__)
 
-_QOS = ("background", "bulk", "priority")
-_QOS_OF_PRIORITY = {"low": "background", "normal": "bulk", "high": "priority"}
 _SOURCE_MISSING = "source_missing"
 _NEAR_LIMIT_S = 5.0
 _NEAR_PAGE = 1000
@@ -110,7 +110,14 @@ class Pipeline:
     """Carries one request through to a sealed plan."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it plans with
-        self, core: Core, nodes: Nodes, locations: Locations, policies: Policies, signer: Signer, quotas: Quotas
+        self,
+        core: Core,
+        nodes: Nodes,
+        locations: Locations,
+        policies: Policies,
+        signer: Signer,
+        quotas: Quotas,
+        qos: QosVersions,
     ) -> None:
         """Plan for one site."""
         self._core = core
@@ -119,10 +126,12 @@ class Pipeline:
         self._policies = policies
         self._signer = signer
         self._quotas = quotas
+        self._qos = qos
 
     async def run(self, asked: Asked, card: m.Plan) -> Planned:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
         intent, asker = asked.intent, asker_of(asked.caller.principal)
+        self._qos.require_readable()
         schedule = Schedule.of(intent, asked.timezone, self._core.clock())
         read = {"intent": m.PlannedIntent.of(intent), "origins": origins_view(asked.origins)}
         card = card.model_copy(update={**read, "canonical_sentence": sentence_of(intent)})
@@ -154,7 +163,9 @@ class Pipeline:
         explained = await self._explained(decision)
         if decision.outcome == "denied":
             raise Stopped(_denied(card, decision, explained))
-        execution = replace(execution, qos_class=_qos_class(decision, intent))
+        held = self._qos.in_force
+        qos_class, qos_why = held.class_of(decision, intent.priority)
+        execution = replace(execution, qos_class=qos_class)
         async with self._core.database.read() as tx:
             may_take = await estimate(tx, route, _survey_view(survey), intent.rate_limit_bps)
             known = await known_as(tx, asked.caller.principal.id)
@@ -166,7 +177,49 @@ class Pipeline:
         quotas, over = await self._quotas.of_plan(asked.caller.principal, *ends, most, day)
         warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
         card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas})
-        return self._seal(asked, card, _Settled(route, execution, counts, decision, explained, schedule, known))
+        quality = await self._quality(held, qos_class, qos_why, route)
+        if quality.calendar is not None:
+            _require_hours(held, qos_class, schedule, counts.bytes, intent.rate_limit_bps)
+        await self._require_kept(asked, held, quality, schedule, counts.bytes, route)
+        settled = _Settled(route, execution, counts, decision, explained, schedule, known, quality)
+        return self._seal(asked, card, settled)
+
+    async def _require_kept(  # noqa: PLR0913, PLR0917 - what is asked, and of what
+        self, asked: Asked, held: InForce, quality: m.PlannedQuality, schedule: Schedule, count: int, route: Route
+    ) -> None:
+        """Refuse a deadline that links can't guarantee."""
+        if schedule.deadline is None or not quality.links:
+            return
+        wanted = WantedDeadline(
+            bytes=count,
+            begins=schedule.begins,
+            deadline=schedule.deadline,
+            hours=schedule.hours,
+            qos_class=quality.qos_class,
+            source=route.source.node,
+            destination=route.destination.node,
+            rate_bps=asked.intent.rate_limit_bps,
+        )
+        admission, now = Admission(self._core.database), self._core.clock()
+
+        async def ask() -> None:
+            async with self._core.database.read() as tx:
+                await admission.require_kept(tx, asked.caller, held, wanted, now)
+
+        await admission.run(ask)
+
+    async def _quality(self, held: InForce, qos_class: str, qos_why: str, route: Route) -> m.PlannedQuality:
+        """Say of which class a plan is and why, which links it takes, and in whose hours it runs."""
+        async with self._core.database.read() as tx:
+            path = await self._qos.path(tx, route.source.node, route.destination.node)
+        calendar = held.calendar_of(qos_class)
+        return m.PlannedQuality(
+            qos_class=qos_class,
+            why=qos_why,
+            links=list(path.links),
+            calendar=calendar.name if calendar else None,
+            opens=calendar.opening(self._core.clock()) if calendar else None,
+        )
 
     async def _route(self, intent: m.TransferIntent) -> Route:
         async with self._core.database.read() as tx:
@@ -239,12 +292,8 @@ class Pipeline:
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
         route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision
-        notes = [*card_notes(execution, counts), *settled.schedule.notes()]
-        wanted = _QOS_OF_PRIORITY[asked.intent.priority]
-        if wanted != execution.qos_class:
-            notes.append(
-                f"Priority {asked.intent.priority} was asked for; policy gives the class {execution.qos_class}."
-            )
+        notes = [*card_notes(execution, counts), *settled.schedule.notes(settled.quality.links)]
+        notes += _quality_notes(settled.quality)
         draft = PlanDraft(
             id=asked.plan,
             requester=asked.caller.principal.id,
@@ -275,10 +324,28 @@ class Pipeline:
                 "expires": draft.expires,
                 "decision": decision_view(decision, execution.qos_class, settled.explained),
                 "notes": notes,
+                "quality": settled.quality,
                 "summary": summary,
             }
         )
         return Planned(ready, document, decision, route, execution)
+
+
+def _require_hours(held: InForce, qos_class: str, schedule: Schedule, count: int, rate_limit_bps: int | None) -> None:
+    """Refuse hours that are never open together with those of the class, and a deadline that they can't keep."""
+    held.require_open(qos_class, schedule.hours, schedule.begins)
+    late = schedule.infeasible(count, rate_limit_bps, held.hours_of(qos_class, schedule.hours))
+    if late:
+        raise ServiceError(Code.DEADLINE_INFEASIBLE, late, fields=("deadline",))
+
+
+def _quality_notes(quality: m.PlannedQuality) -> list[str]:
+    """Say under the seal of which class it is; nothing where that is what every plan without links is."""
+    if quality.qos_class == "bulk" and not quality.links and "priority" not in quality.why and not quality.calendar:
+        return []
+    over = f", over {', '.join(quality.links)}" if quality.links else ""
+    when = f" It runs only while the calendar {quality.calendar} is open." if quality.calendar else ""
+    return [f"Its class is {quality.qos_class}{over}: {quality.why}.{when}"]
 
 
 def in_places(said: str, route: Route) -> str:
@@ -297,6 +364,7 @@ class _Settled:
     explained: Explanation
     schedule: Schedule
     known_as: str
+    quality: m.PlannedQuality
 
 
 def decision_view(decision: Decision, qos_class: str, explained: Explanation) -> m.Decision:
@@ -330,11 +398,6 @@ def _refused(card: m.Plan, error: Refused) -> Planned:
     refusals = [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in error.refusals]
     summary = " ".join(sentence(one.message) for one in refusals)
     return Planned(card.model_copy(update={"state": m.PlanState.DENIED, "refusals": refusals, "summary": summary}))
-
-
-def _qos_class(decision: Decision, intent: m.TransferIntent) -> str:
-    """Return the lower of what policy gives and what was asked for."""
-    return min((decision.qos_class, _QOS_OF_PRIORITY[intent.priority]), key=_QOS.index)
 
 
 def _survey_view(survey: Survey) -> m.SurveyCounts:

@@ -153,7 +153,7 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
                 "wait", "service", f"The endpoints are being listed: {plan.surveyed_entries:,} entries so far."
             )
         case m.PlanState.ASK:
-            return _step("answer", mine, "It asks questions. Answer them in a new request.")
+            return _step("answer", mine, "It asks questions. Answer them, or say the whole request again.")
         case m.PlanState.DENIED:
             return _step("none", "nobody", f"It can't run. {reason}")
         case m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:

@@ -71,6 +71,7 @@ class Requested:
             id=person.id,
             name=person.name,
             kind=person.kind,
+            local=person.local,
             roles=roles,
             scopes=frozenset(self.kept.scopes) & scopes_of(roles),
             groups=frozenset(person.groups),

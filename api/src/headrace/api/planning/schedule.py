@@ -1,9 +1,11 @@
 """When a plan may run: its start, its hours, its deadline. Pure functions of what was asked for and of the clock."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
+from headrace.api.policy.calendars import Together
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration
 from headrace.guardrails import OpenHours
@@ -42,33 +44,44 @@ class Schedule:
         work = timedelta(seconds=min(seconds, _MOST_S))
         return self.hours.after(self.begins, work) if self.hours else self.begins + work
 
-    def infeasible(self, count: int, rate_limit_bps: int | None) -> str:
-        """Say why its deadline can't be kept, whatever the network carries; empty when it may be."""
+    def infeasible(self, count: int, rate_limit_bps: int | None, hours: Together | None = None) -> str:
+        """Say why its deadline can't be kept, whatever the network carries; empty when it may be.
+
+        `hours`: those in which it runs, where its class has some, too.
+        """
         if self.deadline is None:
             return ""
-        if self.deadline <= self.begins:
-            return f"it may not run before {_utc(self.begins)}, and is to be done by {_utc(self.deadline)}; {_ASK}"
+        begins = self.begins if hours is None else hours.opening(self.begins)
+        if begins is None or self.deadline <= begins:
+            opens = f"before {_utc(begins)}" if begins else "in any hours of its class"
+            return f"it may not run {opens}, and is to be done by {_utc(self.deadline)}; {_ASK}"
         if rate_limit_bps is None:
             return ""
         seconds = count * _BITS / rate_limit_bps
-        earliest = self.done(seconds)
-        if earliest <= self.deadline:
+        if hours is not None and hours.seconds(begins, self.deadline) >= seconds:
             return ""
+        earliest = (
+            self.done(seconds) if hours is None else hours.after(begins, timedelta(seconds=min(seconds, _MOST_S)))
+        )
+        if earliest is not None and earliest <= self.deadline:
+            return ""
+        when = f"at {_utc(earliest)} at the earliest" if earliest else "in more than ten years"
         return (
-            f"{byte_size(count)} at {bit_rate(rate_limit_bps)} take {duration(seconds)}, so it is done at "
-            f"{_utc(earliest)} at the earliest, and not by {_utc(self.deadline)}; ask for a higher rate, or {_ASK}"
+            f"{byte_size(count)} at {bit_rate(rate_limit_bps)} take {duration(seconds)}, so it is done {when}, and "
+            f"not by {_utc(self.deadline)}; ask for a higher rate, or {_ASK}"
         )
 
-    def notes(self) -> list[str]:
-        """Say under the seal how its hours and its deadline are kept."""
+    def notes(self, links: Sequence[str] = ()) -> list[str]:
+        """Say under the seal how its hours and its deadline are kept; `links` keep what it needs."""
         found = []
         if self.hours is not None:
             found.append(
                 f"It runs only in its hours, {self.hours}: when they end it waits, and goes on when they return."
             )
         if self.deadline is not None:
+            kept = f"what that needs of {', '.join(links)}" if links else "no rate"
             found.append(
-                f"It is to be done by {_utc(self.deadline)}. That is watched and told, and no rate is set aside for it."
+                f"It is to be done by {_utc(self.deadline)}. That is watched and told, and {kept} is set aside for it."
             )
         return found
 
@@ -79,8 +92,8 @@ class Schedule:
         return f"By what was moved there before it is done at about {_utc(earliest)}, after its deadline."
 
 
-def at_risk(deadline: datetime | None, hours: OpenHours | None, left_s: int | None, now: datetime) -> bool:
-    """Whether a deadline has passed at `now`, or will have, at the present rate, before all is there."""
+def at_risk(deadline: datetime | None, hours: Together, left_s: int | None, now: datetime) -> bool:
+    """Whether a deadline has passed at `now`, or will have, at the present rate in its hours, before all is there."""
     if deadline is None:
         return False
     if now >= deadline:
@@ -89,7 +102,7 @@ def at_risk(deadline: datetime | None, hours: OpenHours | None, left_s: int | No
         return False
     if left_s >= (deadline - now).total_seconds():
         return True
-    return Schedule(begins=now, starts=None, hours=hours, deadline=deadline).done(left_s) > deadline
+    return hours.seconds(now, deadline) < left_s
 
 
 _ASK = "ask for a later deadline"

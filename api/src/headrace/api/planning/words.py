@@ -162,7 +162,9 @@ class Words:
             now=self._core.clock().astimezone(zone),
             timezone=zone.key,
             endpoints=tuple(
-                Endpoint(id=one.id, aliases=one.aliases) for one in known if one.id != LOCAL_ENDPOINT or caller.on_host
+                Endpoint(id=one.id, aliases=one.aliases, node=one.node_name)
+                for one in known
+                if one.id != LOCAL_ENDPOINT or caller.on_host
             ),
             plans=(
                 (PlanRef(_LAST, earlier.source, earlier.destination, confirmed=before.confirmed),)

@@ -2,9 +2,9 @@
 
 A quota limits what counts under one key, such as `group:cryo` or `destination:archive:/raw`: bytes and files in the
 site's day, and transfers that have not ended. With the subject `*`, each person (assistant, group, endpoint) has one.
+An assistant is one person's: its name alone would be anybody's who makes a token for it.
 """
 
-import tomllib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from headrace.api.settings import SettingError
+from headrace.api.tables_file import read_tables
+from headrace.auth import fold
 from headrace.client import models as m
 from headrace.client.text import byte_size, plural
 
@@ -55,16 +57,8 @@ def read_quotas(file: str) -> tuple[Quota, ...]:
     """Read the site's quotas; none without a file. Raises `SettingError` that says what is wrong where."""
     if not file:
         return ()
-    try:
-        quotas = tuple(_File.model_validate(tomllib.loads(Path(file).read_text(encoding="utf-8"))).quota)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        message = f"`HEADRACE_QUOTAS`: `{file}`, {'.'.join(map(str, first['loc']))}: {first['msg']}"
-        raise SettingError(message) from error
-    except (OSError, ValueError) as error:
-        message = f"`HEADRACE_QUOTAS`: `{file}` can't be used: {error}"
-        raise SettingError(message) from error
-    names = [(one.of, one.subject) for one in quotas]
+    quotas = tuple(read_tables("HEADRACE_QUOTAS", Path(file), _File).quota)
+    names = [(one.of, _compared(one)) for one in quotas]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         message = f"`HEADRACE_QUOTAS`: `{file}`: the {twice[0][0]} `{twice[0][1]}` has two quotas; join them"
         raise SettingError(message)
@@ -77,18 +71,19 @@ class Whose:
 
     person: str
     name: str
+    """As which this service alone knows the person; empty for whoever brought the name along: it may be anybody's."""
     agent: str | None
     groups: Collection[str]
     source: str = ""
     destination: str = ""
 
     def subjects(self, of: str) -> tuple[str, ...]:
-        """Return the subjects of a kind; a person goes by id here."""
+        """Return the subjects of a kind; a person goes by id here, and an assistant belongs to one."""
         match of:
             case "person":
                 return (self.person,)
             case "agent":
-                return (self.agent,) if self.agent else ()
+                return (f"{self.person}/{self.agent}",) if self.agent else ()
             case "group":
                 return tuple(sorted(self.groups))
             case "endpoint":
@@ -105,7 +100,7 @@ class Limit:
     quota: Quota
     key: str
     name: str = ""
-    """A person's name, where it is known."""
+    """A person's name, where it is one of this service; an assistant's without its person."""
 
     @property
     def subject(self) -> str:
@@ -119,7 +114,7 @@ def limits_of(quotas: Collection[Quota], whose: Whose) -> tuple[Limit, ...]:
 
 
 def _limits(quotas: Collection[Quota], whose: Whose) -> Iterator[Limit]:
-    own = {(one.of, one.subject) for one in quotas}
+    own = {(one.of, _compared(one)) for one in quotas}
     for quota in quotas:
         if quota.of == "destination":
             # What is copied to a folder above may put files there.
@@ -127,18 +122,30 @@ def _limits(quotas: Collection[Quota], whose: Whose) -> Iterator[Limit]:
                 yield Limit(quota, f"destination:{quota.subject}")
             continue
         for subject in whose.subjects(quota.of):
-            names = {subject, whose.name} if quota.of == "person" else {subject}
-            has_own = any((quota.of, name) in own for name in names)
-            if quota.subject in names or (quota.subject == EACH and not has_own):
-                yield Limit(quota, f"{quota.of}:{subject}", whose.name if quota.of == "person" else "")
+            name = _name(quota.of, subject, whose.name)
+            names = {subject, fold(name) if quota.of == "person" else name}
+            has_own = any((quota.of, one) in own for one in names)
+            if _compared(quota) in names or (quota.subject == EACH and not has_own):
+                yield Limit(quota, f"{quota.of}:{subject}", name)
 
 
 def limit_of(quotas: Collection[Quota], key: str, name: str = "") -> Limit | None:
-    """Return the limit of what counts under a key; a person's quota goes by id or `name`."""
+    """Return the limit of what counts under a key; a person's quota goes by id or `name`, as in `Whose`."""
     of, _, subject = key.partition(":")
-    found = {one.subject: one for one in quotas if one.of == of}
-    quota = found.get(subject) or found.get(name) or found.get(EACH)
+    name = _name(of, subject, name)
+    found = {_compared(one): one for one in quotas if one.of == of}
+    quota = found.get(subject) or found.get(fold(name) if of == "person" else name) or found.get(EACH)
     return Limit(quota, key, name) if quota else None
+
+
+def _name(of: str, subject: str, person: str) -> str:
+    """Return by which name, beside the subject itself, a quota may go."""
+    return person if of == "person" else subject.rpartition("/")[2] if of == "agent" else ""
+
+
+def _compared(quota: Quota) -> str:
+    """Return the subject of a quota as it is compared."""
+    return fold(quota.subject) if quota.of == "person" else quota.subject
 
 
 def within(place: str, folder: str) -> bool:

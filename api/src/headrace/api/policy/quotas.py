@@ -29,7 +29,7 @@ from headrace.api.policy.quota_rules import (
 from headrace.api.store import Tx
 from headrace.api.store.base import Base, Utc
 from headrace.api.store.dialects import insert
-from headrace.api.store.tables_site import PersonRow
+from headrace.api.store.tables_site import ELSEWHERE, PersonRow
 from headrace.api.store.tables_work import QuotaKeyRow, ReservationRow, TransferRow
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
@@ -109,7 +109,8 @@ class Quotas:
         people = [key.partition(":")[2] for key in keys if key.startswith("person:")]
         names = {}
         if people:
-            found = await tx.execute(select(PersonRow.id, PersonRow.name).where(PersonRow.id.in_(people)))
+            known = (PersonRow.id.in_(people), PersonRow.name_key.not_like(f"{ELSEWHERE}%"))
+            found = await tx.execute(select(PersonRow.id, PersonRow.name).where(*known))
             names = {row.id: row.name for row in found}
         limits = (limit_of(self._quotas, key, names.get(key.partition(":")[2], "")) for key in sorted(keys))
         return tuple(filter(None, limits))
@@ -127,7 +128,8 @@ class Quotas:
 
 def whose(principal: Principal, source: str, destination: str) -> Whose:
     """Return whom and what a transfer concerns."""
-    return Whose(principal.id, principal.name, principal.agent, principal.groups, source, destination)
+    name = principal.name if principal.local else ""
+    return Whose(principal.id, name, principal.agent, principal.groups, source, destination)
 
 
 async def _used(tx: Tx, keys: Collection[str], day: str) -> Mapping[str, Used]:

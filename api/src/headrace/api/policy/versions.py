@@ -1,17 +1,22 @@
 """The site's policy: versions, checking, proposing, publishing by a second person, rolling back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Protocol
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
-from headrace.api.store import Tx, after_commit
-from headrace.api.store.tables_site import PersonRow, PolicyRow
+from headrace.api.policy.last_published import LastPublished
+from headrace.api.policy.version_log import Called, VersionLog
+from headrace.api.store import Tx
+from headrace.api.store.tables_site import PolicyRow
 from headrace.client import models as m
 from headrace.guardrails import (
+    Document,
     PolicyProblems,
     PolicySet,
     check_policy,
@@ -21,60 +26,74 @@ from headrace.guardrails import (
     suggested_examples,
 )
 
-_SITE = "headrace"
-"""Author of the version that a new site starts with."""
-_MAX_LISTED = 200
-_MAX_LISTED_CHARACTERS = 4_000_000
-"""Of texts in one answer: with other signs than ASCII some four times as many bytes, which clients still take."""
+
+class PolicyProof(Protocol):
+    """Returns the statement by which a stored policy decides, or nothing (`signing.signer`)."""
+
+    def __call__(self, version: str, text: str, statement: str, *, adopts: bool) -> str | None: ...  # noqa: D102
 
 
-class Policies:
-    """Versions of the policy; the active one is kept parsed."""
+class Policies(VersionLog[PolicyRow, PolicySet]):
+    """Versions of the policy; while `active` is `None`, everything is denied."""
 
-    def __init__(self, core: Core) -> None:
-        """Keep versions in the store."""
-        self._core = core
-        self._active: PolicySet | None = None
+    _words = Called(
+        what="policy",
+        proposed=m.AuditKind.POLICY_PROPOSED,
+        published=m.AuditKind.POLICY_PUBLISHED,
+        change=m.ChangeKind.POLICY,
+        unknown=Code.UNKNOWN_POLICY,
+        state=Code.POLICY_STATE,
+        own=Code.PUBLISH_OWN_POLICY,
+        listed_by="headrace policy list",
+    )
 
-    @property
-    def active(self) -> PolicySet | None:
-        """The policy that decides now; `None` when there is none, so that everything is denied."""
-        return self._active
+    def __init__(self, core: Core, classes: Callable[[], frozenset[str]]) -> None:
+        """Keep versions in the store; `@qos` names one of `classes`, those in force."""
+        super().__init__(core, PolicyRow)
+        self._classes = classes
+        self._last: LastPublished | None = None
+        self._publishing = asyncio.Lock()
+        self.unproven: str | None = None
+        """The version that the store calls active, and that nobody is proven to have published: it does not decide."""
 
-    async def load(self) -> None:
-        """Load the active version; a new site gets the default policy as version 1."""
+    async def require_proven(self, proof: PolicyProof, last: LastPublished) -> None:
+        """Let the loaded version decide only if a signed statement says so, and none was published after it.
+
+        What a service without statements left, and the first policy of a new site, is adopted where `last` knows
+        nothing yet: that is no row which whoever writes to the database can change.
+        """
+        self._last, known = last, await asyncio.to_thread(last.read)
         async with self._core.database.write() as tx:
-            if await tx.scalar(select(func.count()).select_from(PolicyRow)) == 0:
-                await self._install_default(tx)
             row = await tx.scalar(select(PolicyRow).where(PolicyRow.state == "active"))
-        parsed = PolicySet.parse(row.text) if row else None
-        self._active = parsed if isinstance(parsed, PolicySet) else None
+            if row is None:
+                return
+            found, told = proof(str(row.number), row.text, row.statement, adopts=known is None), _said(row)
+            if found is None or (known is not None and not told.items() <= known.items()):
+                self._active, self.unproven = None, str(row.number)
+                return
+            row.statement = found
+            # What was verified decides: the text that was loaded before may have been another one.
+            self._active = self._read(row.text)
+        await self._note(told)
+
+    def _first(self) -> tuple[str, str]:
+        text = default_policy_text()
+        if isinstance(PolicySet.parse(text), PolicyProblems):
+            raise ServiceError(Code.POLICY_INVALID, "the packaged default policy can't be parsed; reinstall Headrace")
+        return text, "the default policy"
+
+    def _read(self, text: str) -> PolicySet | None:
+        parsed = PolicySet.parse(text)
+        return parsed if isinstance(parsed, PolicySet) else None
 
     async def versions(self, after: int) -> m.Page[m.PolicyVersion]:
-        """List versions, newest first, from the newest (`after` 0) or the one before `after`; raises nothing.
-
-        A page ends after 200 versions, or when their texts fill an answer.
-        """
-        sizes = select(PolicyRow.number, func.length(PolicyRow.text)).order_by(PolicyRow.number.desc())
-        if after:
-            sizes = sizes.where(PolicyRow.number < after)
-        async with self._core.database.read() as tx:
-            listed, filled = list[int](), 0
-            found = (await tx.execute(sizes.limit(_MAX_LISTED + 1))).all()
-            for number, size in found[:_MAX_LISTED]:
-                if listed and filled + size > _MAX_LISTED_CHARACTERS:
-                    break
-                listed.append(number)
-                filled += size
-            rows = await tx.scalars(
-                select(PolicyRow).where(PolicyRow.number.in_(listed)).order_by(PolicyRow.number.desc())
-            )
-            left = len(found) > len(listed)
-            return m.Page(items=[_view(row) for row in rows], next=str(listed[-1]) if left else None)
+        """List versions, newest first, from the newest (`after` 0) or the one before `after`; raises nothing."""
+        rows, further = await self._page(after)
+        return m.Page(items=[_view(row) for row in rows], next=further)
 
     async def check(self, text: m.PolicyText) -> m.PolicyCheck:
         """Say whether a text could be published."""
-        parsed, ran = await asyncio.to_thread(_checked, text.text)
+        parsed, ran = await asyncio.to_thread(self._checked_with_examples, text.text)
         if isinstance(parsed, PolicyProblems):
             return m.PolicyCheck(valid=False, problems=_problems(parsed), examples=ran)
         suggestions = await asyncio.to_thread(suggested_examples, parsed)
@@ -84,11 +103,11 @@ class Policies:
 
     async def require_valid(self, text: m.PolicyText) -> PolicySet:
         """Check a text and refuse it with its first error."""
-        parsed = await asyncio.to_thread(check_policy, text.text)
+        parsed = await asyncio.to_thread(self._checked, text.text)
         if isinstance(parsed, PolicyProblems):
             raise ServiceError(
                 Code.POLICY_INVALID,
-                f"the policy has {len(parsed.problems)} problems; the first {_first(parsed)}; "
+                f"the policy has {len(parsed.problems)} problems; the first {_first_error(parsed)}; "
                 "`headrace policy check FILE` lists them all",
                 fields=("text",),
             )
@@ -96,141 +115,82 @@ class Policies:
 
     async def propose(self, caller: Caller, text: m.PolicyText) -> m.PolicyVersion:
         """Store a valid text as a version that a second person may publish."""
-        parsed = await self.require_valid(text)
+        await self.require_valid(text)
         async with self._core.database.write() as tx:
-            return await self._store(tx, caller, text.text, parsed, text.note)
+            return _view(await self._store(tx, caller, text.text, text.note))
 
-    async def _store(self, tx: Tx, caller: Caller, text: str, parsed: PolicySet, note: str) -> m.PolicyVersion:
-        """Keep a text as a proposed version of the caller's."""
-        number = (await tx.scalar(select(func.max(PolicyRow.number))) or 0) + 1
-        row = PolicyRow(
-            number=number,
-            digest=parsed.version,
-            state="proposed",
-            author=caller.principal.id,
-            note=note,
-            created=self._core.clock(),
-            text=text,
-        )
-        tx.add(row)
-        await self._core.audit.append(
-            tx, m.AuditKind.POLICY_PROPOSED, caller=caller, subject=str(number), detail={"digest": parsed.version}
-        )
-        await self._core.outbox.write(tx, m.ChangeKind.POLICY, str(number), row.state)
-        await tx.refresh(row)
-        return _view(row)
-
-    async def digest(self, version: str) -> str:
-        """Return the SHA-256 of a version's text, as it is stored now."""
-        async with self._core.database.read() as tx:
-            return digest((await _row(tx, version)).text.encode())
-
-    async def publish(self, caller: Caller, version: str, agreed: str, tell: Callable[[str], None]) -> m.PolicyVersion:
+    async def publish(
+        self, caller: Caller, version: str, agreed: str, tell: Callable[[str], Document]
+    ) -> m.PolicyVersion:
         """Make a proposed version active, whose text has the digest `agreed`; its author can't. Its examples run again.
 
-        `tell` hears the text before that is stored, and may refuse.
-
-        Going back to a retired version takes two people, too: it is proposed again, for another person to publish.
+        `tell` hears the text before that is stored, and returns the statement of who published it, or refuses.
         """
-        async with self._core.database.read() as tx:
-            text = (await _row(tx, version)).text
+        text = await self._text(version)
         # Up to a thousand rules and two hundred examples: nobody's writing waits for them.
-        parsed = await asyncio.to_thread(check_policy, text)
-        async with self._core.database.write() as tx:
-            row = await _row(tx, version)
-            if not digest(row.text.encode()) == digest(text.encode()) == agreed:
-                raise ServiceError(
-                    Code.WRONG_DIGEST, f"the text of version {version} has changed meanwhile; read it again"
-                )
-            if row.state == "active":
-                raise ServiceError(Code.POLICY_STATE, f"version {version} is active already")
-            going_back = row.state == "retired"
-            if row.author == caller.principal.id and not going_back:
-                raise ServiceError(Code.PUBLISH_OWN_POLICY, await self._second_person(tx, caller))
-            if isinstance(parsed, PolicyProblems):
-                raise ServiceError(
-                    Code.POLICY_INVALID,
-                    f"version {version} no longer passes its checks; the first problem {_first(parsed)}; "
-                    "propose a mended text",
-                )
-            if going_back:
-                return await self._store(tx, caller, row.text, parsed, f"back to version {version}")
-            tell(row.text)
-            for active in await tx.scalars(select(PolicyRow).where(PolicyRow.state == "active")):
-                active.state = "retired"
-            row.state, row.publisher, row.published = "active", caller.principal.id, self._core.clock()
-            await self._core.audit.append(
-                tx, m.AuditKind.POLICY_PUBLISHED, caller=caller, subject=version, detail={"digest": row.digest}
-            )
-            await self._core.outbox.write(tx, m.ChangeKind.POLICY, version, row.state)
-            after_commit(tx, lambda: self._activate(parsed))
-            await tx.refresh(row)
+        parsed = await asyncio.to_thread(self._checked, text)
+        async with self._publishing:
+            async with self._core.database.write() as tx:
+                row = await self._to_publish(tx, caller, version, agreed, text)
+                parsed = self._with_known_classes(parsed)
+                if isinstance(parsed, PolicyProblems):
+                    raise ServiceError(
+                        Code.POLICY_INVALID,
+                        f"version {version} no longer passes its checks; the first problem {_first_error(parsed)}; "
+                        "propose a mended text",
+                    )
+                if row.state == "retired":
+                    return _view(await self._store(tx, caller, row.text, f"back to version {version}"))
+                statement = tell(row.text)
+                row.statement = statement.text
+                await self._announce(tx, row)
+                await self._activate(tx, caller, row, parsed, {"statement": statement.digest}, self._decide_by)
+            await self._note(_said(row))
         return _view(row)
 
-    def _activate(self, policies: PolicySet) -> None:
+    async def _announce(self, tx: Tx, row: PolicyRow) -> None:
+        """Name in the file, before the commit, what decides and what comes next; after it the next alone is noted."""
+        if self._last is None:
+            return
+        before = await tx.scalar(select(PolicyRow).where(PolicyRow.state == "active"))
+        try:
+            await asyncio.to_thread(self._last.write, ({} if before is None else _said(before)) | _said(row))
+        except OSError as error:
+            message = f"which version decides can't be noted in the data folder ({error.strerror}); nothing was changed"
+            raise ServiceError(Code.AUDIT_UNWRITABLE, message) from error
+
+    async def _note(self, versions: Mapping[int, str]) -> None:
+        if self._last is not None:
+            with suppress(OSError):  # the next start notes it
+                await asyncio.to_thread(self._last.write, versions)
+
+    def _decide_by(self, policies: PolicySet) -> None:
         """Let a policy decide from now on."""
-        self._active = policies
+        self._active, self.unproven = policies, None
         self._core.reactions.tell()
 
-    async def _install_default(self, tx: Tx) -> None:
-        text, now = default_policy_text(), self._core.clock()
-        parsed = PolicySet.parse(text)
+    def _checked(self, text: str) -> PolicySet | PolicyProblems:
+        return self._with_known_classes(check_policy(text))
+
+    def _with_known_classes(self, parsed: PolicySet | PolicyProblems) -> PolicySet | PolicyProblems:
+        """Refuse a text whose rules name a class that is not in force."""
         if isinstance(parsed, PolicyProblems):
-            raise ServiceError(Code.POLICY_INVALID, "the packaged default policy can't be parsed; reinstall Headrace")
-        tx.add(
-            PolicyRow(
-                number=1,
-                digest=parsed.version,
-                state="active",
-                author=_SITE,
-                publisher=_SITE,
-                note="the default policy",
-                created=now,
-                published=now,
-                text=text,
-            )
-        )
-        await self._core.audit.append(
-            tx,
-            m.AuditKind.POLICY_PUBLISHED,
-            subject="1",
-            detail={"digest": parsed.version, "note": "the default policy"},
-        )
+            return parsed
+        unknown = parsed.unknown_classes(self._classes())
+        return PolicyProblems((*parsed.warnings, *unknown)) if unknown else parsed
 
-    async def _second_person(self, tx: Tx, caller: Caller) -> str:
-        others = await tx.scalars(
-            select(PersonRow).where(PersonRow.state == "active", PersonRow.id != caller.principal.id)
-        )
-        able = [person.name for person in others if {"policy_admin", "admin"} & set(person.roles)]
-        if able:
-            return f"you proposed this version, so another person publishes it: ask {', '.join(sorted(able)[:5])}"
-        return (
-            "you proposed this version, so another person publishes it, and nobody else here may: invite one with "
-            "`headrace invite NAME --role policy_admin`"
-        )
+    def _checked_with_examples(self, text: str) -> tuple[PolicySet | PolicyProblems, list[m.PolicyExample]]:
+        """Check a text, and say of each of its examples whether it holds."""
+        policies = PolicySet.parse(text)
+        ran = run_examples(policies) if isinstance(policies, PolicySet) else ()
+        return self._checked(text), [m.PolicyExample(line=one.line, failure=one.failure) for one in ran]
 
 
-async def _row(tx: Tx, version: str) -> PolicyRow:
-    row = await tx.get(PolicyRow, int(version)) if version.isascii() and version.isdigit() else None
-    if row is None:
-        raise ServiceError(
-            Code.UNKNOWN_POLICY, f"there is no policy version `{version[:20]}`; list them with `headrace policy list`"
-        )
-    return row
-
-
-def _first(parsed: PolicyProblems) -> str:
+def _first_error(parsed: PolicyProblems) -> str:
     """Name the first error, with its rule."""
     first = next(one for one in parsed.problems if one.severity == "error")
     where = f"(rule `{first.rule}`) " if first.rule else ""
     return f"{where}is: {first.message}"
-
-
-def _checked(text: str) -> tuple[PolicySet | PolicyProblems, list[m.PolicyExample]]:
-    """Check a text, and say of each of its examples whether it holds."""
-    policies = PolicySet.parse(text)
-    ran = run_examples(policies) if isinstance(policies, PolicySet) else ()
-    return check_policy(text), [m.PolicyExample(line=one.line, failure=one.failure) for one in ran]
 
 
 def _problems(parsed: PolicyProblems | PolicySet) -> list[m.PolicyProblem]:
@@ -239,6 +199,10 @@ def _problems(parsed: PolicyProblems | PolicySet) -> list[m.PolicyProblem]:
         m.PolicyProblem(message=one.message, rule=one.rule, start=one.start, end=one.end, severity=one.severity)
         for one in found
     ]
+
+
+def _said(row: PolicyRow) -> dict[int, str]:
+    return {row.number: digest(row.text.encode())}
 
 
 def _view(row: PolicyRow) -> m.PolicyVersion:

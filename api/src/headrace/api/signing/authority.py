@@ -45,5 +45,7 @@ class Authority(AuthorityKey):
         del grounds
         return seal("ticket", ticket_body(plan, attempt, self._clock()), self)
 
-    def publish(self, proof: Proof, text: str) -> None:
-        """Let the authority know by which policy it decides from now on; in this process it asks."""
+    def publish(self, proof: Proof, text: str) -> Document:
+        """Let the authority know by which policy it decides from now on (in this process it asks), and seal who did."""
+        del text
+        return self.consent(proof, None)

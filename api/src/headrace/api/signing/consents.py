@@ -16,17 +16,23 @@ from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow
 from headrace.guardrails import (
     Approval,
     Confirmation,
+    Document,
     Json,
     JsonObject,
     SealError,
+    Signs,
     new_id,
+    seal,
     utc_text,
     utc_time,
     verify,
 )
 
 TYPE: Final = "consent"
+PUBLISH: Final = "publish_policy"
 _CONFIRMED, _APPROVED = ("confirm_plan", "confirmed"), ("approve_plan", "approved")
+_ADOPTED: Final = "policy"
+"""Type of a document that lets a policy decide which nobody published here: a new site's first, and one of before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +137,25 @@ def approval_in(statement: str, keys: Collection[str]) -> Approval | None:
         roles=frozenset(terms.roles),
         groups=frozenset(terms.groups),
     )
+
+
+def adopted(version: str, text_digest: str, now: datetime, key: Signs) -> Document:
+    """Seal that a policy decides: the first of a new site, or one of before there were statements."""
+    return seal(_ADOPTED, {"version": version, "digest": text_digest, "at": utc_text(now)}, key)
+
+
+def says_policy(statement: str, version: str, text_digest: str, keys: Collection[str]) -> bool:
+    """Whether one of `keys` signed that somebody published this text under this number, or that it was adopted."""
+    for type_ in (TYPE, _ADOPTED):
+        try:
+            fields = verify(statement, type_, keys).fields()
+        except SealError:
+            continue
+        if type_ == _ADOPTED:
+            return (fields["version"], fields["digest"]) == (version, text_digest)
+        agreed = json.loads(str(fields["agreed"]))
+        return (agreed["action"], agreed["subject"]) == (PUBLISH, f"{version} {text_digest}")
+    return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,13 @@ from headrace.api.authority_key import KeyTrouble
 from headrace.api.core import Core
 from headrace.api.errors import Code, Fenced, OutsideHours, ServiceError
 from headrace.api.people.known_as import known_as
+from headrace.api.people.lost_access import how_lost
 from headrace.api.people.proofs import Proof
 from headrace.api.policy.budgets import day_of_start, used_today
+from headrace.api.policy.last_published import LastPublished
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.authority import Authority, Grounds
-from headrace.api.signing.consents import Terms, approval_of, confirmation_of
+from headrace.api.signing.consents import Terms, adopted, approval_of, confirmation_of, says_policy
 from headrace.api.signing.policy_hours import Denial, PolicyHours
 from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
@@ -46,6 +48,7 @@ from headrace.guardrails import (
     Submission,
     Unreleased,
     canonical,
+    digest,
     missing_consent,
     permit_body,
     receipt_body,
@@ -63,6 +66,7 @@ _USED_APPROVALS = (
     .where(ApprovalRow.used_by == bindparam("transfer"), ApprovalRow.verdict == "approved")
 )
 _SHUT = "hours of policy"
+_DECIDED = "decision of now"
 _WEEK = timedelta(days=7)
 T = TypeVar("T")
 _RELEASED = "released plan"
@@ -97,6 +101,11 @@ class Signer:
         return self._key.remedy
 
     @property
+    def unproven_policy(self) -> str | None:
+        """The version that the store calls active and nobody is proven to have published: nothing is decided by it."""
+        return self._policies.unproven
+
+    @property
     def other_policy(self) -> str | None:
         """By which version a signer of its own decides, when that is not the active one."""
         theirs, active = self._key.policy, self._policies.active
@@ -110,9 +119,33 @@ class Signer:
         """Seal what a person has proven to agree to; an approval with the terms under which it is given."""
         return self._key.consent(proof, terms)
 
-    def publish(self, proof: Proof, text: str) -> None:
-        """Let the authority know by which policy it decides from now on."""
-        self._key.publish(proof, text)
+    def statement(self, proof: Proof) -> Document | None:
+        """Seal what a person has proven to agree to; nothing where a signer of its own can't check such a proof."""
+        return None if self._key.apart and proof.kind != "passkey" else self._key.consent(proof, None)
+
+    def publish(self, proof: Proof, text: str) -> Document:
+        """Let the authority know by which policy it decides from now on, and seal who published it."""
+        return self._key.publish(proof, text)
+
+    async def require_proven_policy(self) -> None:
+        """Decide by the stored policy only if the last one that was published says so.
+
+        Whoever writes to the database would otherwise choose by which policy the next start signs. A signer of its own
+        has a policy of its own.
+        """
+        if not self._key.apart:
+            last = LastPublished(self._core.settings.data / "policy.published")
+            await self._policies.require_proven(self._policy_proof, last)
+
+    def _policy_proof(self, version: str, text: str, statement: str, *, adopts: bool) -> str | None:
+        """Return the statement by which a stored policy decides, or nothing when none does.
+
+        `adopts`: nobody had to say so until now.
+        """
+        asked = version, digest(text.encode())
+        if says_policy(statement, *asked, self._key.chain.keys):
+            return statement
+        return adopted(*asked, self._core.clock(), self._key).text if adopts else None
 
     async def permit(self, asker: Caller, folder: ResolvedEndpoint) -> Document:
         """Sign a permit for `asker` to list what is at and below `folder`; policy has been asked before."""
@@ -196,8 +229,11 @@ class Signer:
             until = now + _WEEK if transfer.started else min(now + _WEEK, utc_time(str(plan.fields["expires"])))
             opens = self._hours.opening(decision, now, until)
             if opens is None:
-                raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
+                how = await how_lost(tx, await tx.get_one(PersonRow, transfer.requester))
+                lost = f" The person who asked is {how}." if how else ""
+                raise ServiceError(Code.DENIED_BY_POLICY, f"{why(decision)}{lost}")
             tx.info[_SHUT, transfer.id] = OutsideHours(opens, f"the hours of policy: {why(decision)}")
+        tx.info[_DECIDED, transfer.id] = decision
         sealed = _mapping(plan.fields["decision"])["obligations"]
         asked_before = set(map(str, sealed)) if isinstance(sealed, list) else set()
         if not {str(need) for need in decision.obligations} <= asked_before:
@@ -238,6 +274,14 @@ class Signer:
         """Return which hours of policy are over, as `released` found in `tx`."""
         return cast("OutsideHours | None", tx.info.get((_SHUT, transfer)))
 
+    async def decided(self, tx: Tx, transfer: TransferRow) -> Decision:
+        """Return what policy decides of a transfer now, which may run; raises what stands against it, hours, too."""
+        await self.released(tx, transfer, starts=False)
+        shut = self.shut(tx, transfer.id)
+        if shut is not None:
+            raise shut
+        return cast("Decision", tx.info[_DECIDED, transfer.id])
+
     async def halted(self, tx: Tx, transfer: TransferRow) -> str:
         """Say why nothing of this transfer may run for a while (`released` says the same); empty when it may."""
         document = await tx.scalar(select(PlanRow.document).where(PlanRow.id == transfer.plan))
@@ -268,7 +312,9 @@ class Signer:
         """Ask the active policy about the sealed facts, with requester, labels, time and (to start) budgets of now."""
         person = await tx.get(PersonRow, transfer.requester)
         if person is None or person.state != "active":
-            raise ServiceError(Code.REQUESTER_INACTIVE, "the person who asked for this transfer is no longer active")
+            how = await how_lost(tx, person) if person else ""
+            said = "the person who asked for this transfer is no longer active"
+            raise ServiceError(Code.REQUESTER_INACTIVE, f"{said}: {how}" if how else said)
         # Nodes act as the local account of the name in the plan: that may be somebody else's by now.
         sealed_name = str(plan.fields.get("local_account", ""))
         if sealed_name and sealed_name != await known_as(tx, transfer.requester):

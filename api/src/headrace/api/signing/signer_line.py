@@ -148,12 +148,11 @@ class SignerProcess(Authority):
         )
         return self._document("ticket", asked)
 
-    def publish(self, proof: Proof, text: str) -> None:
+    def publish(self, proof: Proof, text: str) -> Document:
         """As in `Authority`; the signer checks the proof, and decides by the policy from then on."""
-        asked = TakePolicy(proved=_proved(proof), text=text)
-        self._watched(lambda: self._line.ask(asked))
+        return self._document("consent", TakePolicy(proved=_proved(proof), text=text))
 
-    def _document(self, type_: str, asked: MakeConsent | MakeTicket) -> Document:
+    def _document(self, type_: str, asked: MakeConsent | MakeTicket | TakePolicy) -> Document:
         return verify(self._watched(lambda: self._line.ask(asked)).document, type_, [self.public])
 
 

@@ -18,8 +18,8 @@ from typing import Final
 from headrace.api.authority_key import PROBE, AuthorityKey
 from headrace.api.clock import Clock
 from headrace.api.errors import Code, KeyUnusable, ServiceError
+from headrace.api.signing.consents import PUBLISH, Terms, approval_in, confirmation_in, consent_body
 from headrace.api.signing.consents import TYPE as CONSENT
-from headrace.api.signing.consents import Terms, approval_in, confirmation_in, consent_body
 from headrace.api.signing.signer_state import KnownPasskey, SignerState, StateUnusable
 from headrace.api.signing.signer_wire import (
     SIGNED_AS_WRITTEN,
@@ -51,7 +51,6 @@ from headrace.guardrails import (
 _log = logging.getLogger(__name__)
 
 _FACTS_OF_PLAN: Final = ("max_files", "max_bytes", "on_conflict")
-_PUBLISH: Final = "publish_policy"
 _RELEASED_FOR: Final = timedelta(days=90)
 """From the first ticket of a plan to its last."""
 _UNREADABLE: Final = "the sealed plan, or a statement of consent to it, can't be read; plan again"
@@ -132,8 +131,8 @@ class SignerRules:
             case MakeTicket():
                 return self._said(document=self._ticket(request))
             case TakePolicy():
-                self._take_policy(request)
-                return self._said()
+                statement = self._take_policy(request)
+                return self._said(document=statement)
 
     def _said(self, **what: str) -> Answer:
         policies = self._policies()
@@ -196,14 +195,14 @@ class SignerRules:
             self._parsed = (text, parsed if isinstance(parsed, PolicySet) else None)
         return self._parsed[1]
 
-    def _take_policy(self, asked: TakePolicy) -> None:
+    def _take_policy(self, asked: TakePolicy) -> str:
         # The service has run its examples, which may take long; here it has to be one that can be decided by.
         if not isinstance(PolicySet.parse(asked.text), PolicySet):
             raise ServiceError(Code.POLICY_INVALID, "the signer does not take this text for a policy")
         checked, known = self._checked(asked.proved)
         agreed = json.loads(checked.agreed)
         said = agreed["action"], str(agreed["subject"]).partition(" ")[2]
-        if said != (_PUBLISH, digest(asked.text.encode())):
+        if said != (PUBLISH, digest(asked.text.encode())):
             raise ServiceError(AuthCode.PASSKEY_REFUSED, "this proof was given for something else")
         if not known.publishes:
             raise ServiceError(
@@ -211,7 +210,9 @@ class SignerRules:
                 "this passkey publishes no policy at the signer; whoever runs it says otherwise with "
                 f"`headrace signer accept --publishes -- {known.id[:16]}`",
             )
+        statement = seal(CONSENT, consent_body(checked, None, self._clock()), self._key).text
         self._state.take_policy(asked.text)
+        return statement
 
     # -- tickets --
 

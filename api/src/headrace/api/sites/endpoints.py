@@ -128,17 +128,23 @@ class Endpoints:
         async with self._core.database.read() as tx:
             return [self._view(known) for known in await self.registry(tx)]
 
+    async def meant(self, name: str) -> tuple[str, str]:
+        """Return the key of the endpoint with this id or alias, and all it stands for, for a yes about it alone."""
+        async with self._core.database.read() as tx:
+            known = await self.find(tx, name)
+            pk = await self.pk(tx, known)
+            return pk, f"{pk} {known.id} {known.node_key} {known.root}"
+
     async def update(self, caller: Caller, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
-        """Rename an endpoint, or replace its aliases or labels."""
+        """Rename an endpoint, or replace its aliases or labels; `endpoint` is its key, as `meant` says."""
         if update.labels is not None:
             _check_labels(update.labels)
         async with self._core.database.write() as tx:
-            known = await self.find(tx, endpoint)
-            row = await tx.scalar(
-                select(EndpointRow).where(EndpointRow.node_key == known.node_key, EndpointRow.root == known.root)
-            )
+            row = await tx.get(EndpointRow, endpoint)
             if row is None:
-                raise ServiceError(Code.UNKNOWN_ENDPOINT, f"the endpoint `{known.id}` is gone")
+                raise ServiceError(Code.UNKNOWN_ENDPOINT, "the endpoint is gone; list them with `headrace endpoints`")
+            main = select(EndpointNameRow.name).where(EndpointNameRow.endpoint == row.pk, EndpointNameRow.main)
+            known = await self.find(tx, (await tx.scalars(main)).one())
             if update.id is not None or update.aliases is not None:
                 aliases = known.aliases if update.aliases is None else tuple(update.aliases)
                 await self._rename(tx, row, update.id or known.id, aliases)

@@ -22,6 +22,7 @@ from headrace.api.private_words import because
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx
+from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import EndpointRow, HaltRow, PersonRow
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
@@ -231,13 +232,12 @@ def _view(row: HaltRow) -> m.Halt:
 
 
 async def _person(tx: Tx, named: str) -> tuple[str, str]:
-    people = (
-        await tx.scalars(select(PersonRow).where((PersonRow.id == named) | (PersonRow.name == named)).limit(2))
-    ).all()
+    people = await people_named(tx, named)
     if not people:
         raise ServiceError(Code.UNKNOWN_PERSON, f"there is nobody `{shown(named)}` here")
     if len(people) > 1:
         # Names from elsewhere may be several people's.
         message = f"more than one person has the name `{shown(named)}`; give the id"
         raise ServiceError(Code.INVALID_REQUEST, message, fields=("subject",))
-    return people[0].id, people[0].name or people[0].id
+    row = await tx.get_one(PersonRow, people[0])
+    return row.id, row.name or row.id

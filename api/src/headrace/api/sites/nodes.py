@@ -5,6 +5,7 @@ import secrets
 import shlex
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import ip_address
 
 from sqlalchemy import bindparam, func, or_, select, update
 
@@ -233,8 +234,23 @@ class Nodes:
         detail = {"name": name} | ({"replaces": replaces} if replaces else {})
         await self._core.audit.append(tx, m.AuditKind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail=detail)
         token = self._core.hub.join_token(secret=secret, address=self._core.settings.hub_advertise or None)
-        commands = [f"headrace-node join {token} --name {shlex.quote(name)} --root NAME=/path:write"]
-        return m.JoinToken(token=token, name=name, expires=expires, commands=[*commands, "headrace-node run"])
+        join = (
+            f"headrace-node join {token} --name {shlex.quote(name)} --root NAME=/path:write "
+            "--data-listen 0.0.0.0:8472 --data-advertise HOST:8472"
+        )
+        commands = [join, "headrace-node run"]
+        return m.JoinToken(token=token, name=name, expires=expires, commands=commands, only_here=self._only_here())
+
+    def _only_here(self) -> str:
+        """Say what stands against nodes on other hosts, or nothing."""
+        settings = self._core.settings
+        at = settings.hub_advertise or self._core.hub.address
+        if not _is_loopback(at.rpartition(":")[0].strip("[]")):
+            return ""
+        return (
+            f"Only this host reaches the service at {at}. For nodes on other hosts, start it with `--hub-listen "
+            "0.0.0.0:8471 --hub-advertise HOST:8471`, HOST being this host's name there, and make another token."
+        )
 
     async def on_join(self, event: JoinRequested) -> None:
         """Judge a join request and answer it."""
@@ -392,6 +408,12 @@ class Nodes:
         self._attached.pop(key, None)
         self._core.reactions.tell()
 
+    async def meant(self, node: str) -> tuple[str, str]:
+        """Return the id of a node by its id, name or key, and all three, for a yes that is about this one alone."""
+        async with self._core.database.read() as tx:
+            row = await self._row(tx, node)
+            return row.id, f"{row.id} {row.name} {row.key}"
+
     async def key_of(self, tx: Tx, node: str) -> tuple[str, str]:
         """Return the key and the name of a node by its id, name or key."""
         row = await self._row(tx, node)
@@ -440,3 +462,10 @@ def _apart(skew_ms: int) -> str:
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -23,12 +23,13 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from headrace.api.errors import CannotStart
 from headrace.api.store.pool import StoreConnection
 
-_LOCKS: Final = 0x48524143
+LOCKS: Final = 0x48524143
 """Our advisory locks within a database; others that use some there take other numbers."""
 _WRITER: Final = 1
 _SERVICE: Final = 2
-_LOCK_THE_WRITER: Final = f"SELECT pg_advisory_xact_lock({_LOCKS}, {_WRITER})"
-_BE_ALONE: Final = f"SELECT pg_advisory_lock({_LOCKS}, {_SERVICE})"
+LEADER: Final = 3
+_LOCK_THE_WRITER: Final = f"SELECT pg_advisory_xact_lock({LOCKS}, {_WRITER})"
+_BE_ALONE: Final = f"SELECT pg_advisory_lock({LOCKS}, {_SERVICE})"
 LIMITS: Final = {
     "lock_timeout": 10_000,
     # A process that stands still in a writing transaction loses it after this time (ms), and others go on.
@@ -38,8 +39,8 @@ LIMITS: Final = {
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 4,
 }
-_CONNECT_TIMEOUT_S = 10
-_SILENCE_MS = 15_000
+CONNECT_TIMEOUT_S = 10
+SILENCE_MS = 15_000
 """A connection on which nothing arrives any more is given up after this time."""
 _LOCKED = "55P03"
 _ROWS_AHEAD = 1000
@@ -72,7 +73,7 @@ class PostgresConnection(StoreConnection):
     async def interrupt(self) -> None:
         """As for any connection; it is not used again, because the interruption may come too late for its statement."""
         self._interrupted = True
-        await asyncio.to_thread(self._raw.cancel_safe, timeout=_CONNECT_TIMEOUT_S)
+        await asyncio.to_thread(self._raw.cancel_safe, timeout=CONNECT_TIMEOUT_S)
 
 
 def connector(url: URL, threads: Executor, *, reads: bool, alone: bool) -> Callable[[], StoreConnection]:
@@ -110,8 +111,8 @@ def require_fit(connection: SqlConnection) -> None:
 def _engine(url: URL) -> Engine:
     defaults = {
         "client_encoding": "utf8",
-        "connect_timeout": str(_CONNECT_TIMEOUT_S),
-        "tcp_user_timeout": str(_SILENCE_MS),
+        "connect_timeout": str(CONNECT_TIMEOUT_S),
+        "tcp_user_timeout": str(SILENCE_MS),
     }
     engine = create_engine(
         url.set(query={**defaults, "application_name": "headrace", **url.query}),

@@ -1,12 +1,30 @@
 """Tables of people, nodes, endpoints, policies, audit and settings."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal, cast
 
-from sqlalchemy import BigInteger, ForeignKey, Index, ScalarSelect, String, Text, UniqueConstraint, select
-from sqlalchemy.orm import Mapped, column_property, mapped_column
+from sqlalchemy import (
+    BigInteger,
+    ForeignKey,
+    Index,
+    ScalarSelect,
+    String,
+    Text,
+    UniqueConstraint,
+    case,
+    column,
+    func,
+    select,
+    table,
+)
+from sqlalchemy.orm import Mapped, column_property, declared_attr, mapped_column
 
 from headrace.api.store.base import Base, Names, Sequence, Utc
+
+ELSEWHERE: Final = "identity:"
+"""What the key of a name from elsewhere begins with; `:` is in no local name."""
+DIRECTORY: Final = "ad:"
+"""What issuers that are directories begin with: their administrators give the names, which hold the domain."""
 
 
 class PersonRow(Base):
@@ -31,10 +49,28 @@ class PersonRow(Base):
     password_hash: Mapped[str | None] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
 
+    @property
+    def local(self) -> bool:
+        """Whether the name is given here, and nobody else's."""
+        return not self.name_key.startswith(ELSEWHERE)
+
 
 def name_of(person: Mapped[str] | Mapped[str | None]) -> ScalarSelect[str]:
-    """Return the name of the person whom a column holds, read together with its row (a row just made has none yet)."""
-    return select(PersonRow.name).where(PersonRow.id == person).correlate_except(PersonRow).scalar_subquery()
+    """Return the name of the person whom a column holds, read together with its row (a row just made has none yet).
+
+    A name that its owner may have chosen at a provider stands with that provider: it is no other person's then.
+    """
+    at = table("identities", column("issuer", String), column("person", String))
+    theirs = (at.c.person == PersonRow.id, at.c.issuer.not_like(f"{DIRECTORY}%"))
+    provider = select(func.min(at.c.issuer)).where(*theirs).correlate(PersonRow).scalar_subquery()
+    chosen = case((PersonRow.name_key.like(f"{ELSEWHERE}%"), PersonRow.name + " (" + provider + ")"))
+    shown = func.coalesce(chosen, PersonRow.name)
+    return select(shown).where(PersonRow.id == person).correlate_except(PersonRow).scalar_subquery()
+
+
+def _column(of: object) -> Mapped[str] | Mapped[str | None]:
+    """Return a column of an abstract table as what it is: SQLAlchemy's types take it for its value there."""
+    return cast("Mapped[str] | Mapped[str | None]", of)
 
 
 class SessionRow(Base):
@@ -52,6 +88,7 @@ class SessionRow(Base):
     factors: Mapped[tuple[str, ...]] = mapped_column(Names)
     issuer: Mapped[str | None] = mapped_column(String(300))
     sid: Mapped[str | None] = mapped_column(String(300))
+    passkey: Mapped[str | None] = mapped_column(Text)
 
 
 class PasskeyRow(Base):
@@ -134,6 +171,7 @@ class InvitationRow(Base):
     person: Mapped[str] = mapped_column(ForeignKey("people.id"), index=True)
     created: Mapped[datetime] = mapped_column(Utc)
     expires: Mapped[datetime] = mapped_column(Utc)
+    made_by: Mapped[str | None] = mapped_column(String(40))
 
 
 class TokenRow(Base):
@@ -150,6 +188,8 @@ class TokenRow(Base):
     created: Mapped[datetime] = mapped_column(Utc)
     expires: Mapped[datetime] = mapped_column(Utc)
     last_used: Mapped[datetime | None] = mapped_column(Utc)
+    made_by: Mapped[str | None] = mapped_column(String(40))
+    """Who made it for the service account that it acts as; nobody: the person whose it is."""
 
 
 class NodeRow(Base):
@@ -219,22 +259,44 @@ class EndpointNameRow(Base):
     main: Mapped[bool]
 
 
-class PolicyRow(Base):
-    """One version of the site's policy; `number` counts from 1, `digest` is the text's."""
+class VersionRow(Base):
+    """One version of a text that a second person publishes; `number` counts from 1, `digest` is the text's."""
 
-    __tablename__ = "policies"
+    __abstract__ = True
 
     number: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(String(64))
     state: Mapped[Literal["proposed", "active", "retired"]] = mapped_column(String(16))
     author: Mapped[str] = mapped_column(String(40))
-    author_name: Mapped[str | None] = column_property(name_of(author))
     publisher: Mapped[str | None] = mapped_column(String(40))
-    publisher_name: Mapped[str | None] = column_property(name_of(publisher))
     note: Mapped[str] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
     published: Mapped[datetime | None] = mapped_column(Utc)
     text: Mapped[str] = mapped_column(Text)
+
+    @declared_attr
+    def author_name(cls) -> Mapped[str | None]:  # noqa: N805 - SQLAlchemy's
+        """Who wrote it, by name."""
+        return column_property(name_of(_column(cls.author)))
+
+    @declared_attr
+    def publisher_name(cls) -> Mapped[str | None]:  # noqa: N805 - SQLAlchemy's
+        """Who published it, by name."""
+        return column_property(name_of(_column(cls.publisher)))
+
+
+class PolicyRow(VersionRow):
+    """One version of the site's policy; `statement`: who published it, as the signer has signed it."""
+
+    __tablename__ = "policies"
+
+    statement: Mapped[str] = mapped_column(Text, default="", server_default="")
+
+
+class QosRow(VersionRow):
+    """One version of the site's links, classes and calendars."""
+
+    __tablename__ = "qos_versions"
 
 
 class HaltRow(Base):

@@ -50,6 +50,7 @@ class PlanRow(Base):
     source_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
     """The endpoint of its source, whatever that is named now; empty before there is a survey."""
     destination_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
+    qos_class: Mapped[str] = mapped_column(String(64), default="bulk", server_default="bulk")
 
 
 class ConfirmationRow(Base):
@@ -141,6 +142,7 @@ class TransferRow(Base):
     fence: Mapped[int] = mapped_column(default=1)
     """Counts how often the transfer was taken up; who holds an older number gets no ticket."""
     priority: Mapped[int] = mapped_column(default=0)
+    qos_class: Mapped[str] = mapped_column(String(64), default="bulk", server_default="bulk")
     failures: Mapped[int] = mapped_column(default=0)
     """Attempts in a row that moved nothing."""
     not_before: Mapped[datetime | None] = mapped_column(Utc)
@@ -151,8 +153,12 @@ class TransferRow(Base):
     hours: Mapped[str | None] = mapped_column(Text)
     """Hours in which alone it runs (JSON of `models.RunHours`)."""
     deadline: Mapped[datetime | None] = mapped_column(Utc)
+    promised: Mapped[datetime | None] = mapped_column(Utc)
+    """Since when that stands against the deadlines of others; nothing: since it was submitted."""
     diagnosis: Mapped[str | None] = mapped_column(Text)
     """What limited its last attempt (JSON of `models.Diagnosis`)."""
+    measured: Mapped[str | None] = mapped_column(Text)
+    """What was measured of its last attempt (JSON of `models.Measured`)."""
     paused_since: Mapped[datetime | None] = mapped_column(Utc)
     """Since when its pause is wished."""
     last_error: Mapped[str] = mapped_column(Text, default="")

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from headrace.api.errors import Code, Fenced, ServiceError
 from headrace.api.jobs.turns import Turns
+from headrace.api.policy.qos import InForce
 from headrace.api.store import Tx, unless_committed
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.attempts import Attempts, WishChanged
@@ -37,6 +38,8 @@ _STOP = timedelta(seconds=30)
 _ON_ITS_WAY = timedelta(seconds=5)
 """How long the end of an attempt that its nodes have closed may be on its way here."""
 _HALT = timedelta(seconds=2)
+_NEVER = timedelta(days=366)
+"""Until when hours wait that do not open any more: another version of the calendar wakes them before."""
 _PASSES = frozenset({Code.NODE_AWAY, Code.NODE_DRAINING, Code.NODE_CLOCK_SKEWED})
 """What may pass by waiting."""
 
@@ -102,7 +105,7 @@ class Advance:
         unless_committed(tx, lambda: self._turns.leave(run.transfer))
         found = self._parts.signer.shut(tx, run.transfer)
         run.shut = Shut(found.opens, found.whose) if found else None
-        shut, _ = _hours(run, self._core.clock())
+        shut, _ = self._hours(run)
         seen = Seen(absent=await self._absent(tx, run), starts=run.starts, shut=shut)
         after = self._next(run, standing_of(row, run), seen)
         if after.effect is Effect.BEGIN:
@@ -111,7 +114,7 @@ class Advance:
     async def _look(self, tx: Tx, row: TransferRow, run: Run) -> Seen:
         """Say what is the case for this run."""
         clock = self._core.steady()
-        shut, shuts = _hours(run, self._core.clock())
+        shut, shuts = self._hours(run)
         if run.unknown_since is not None and run.end is None and clock >= run.unknown_since + _ON_ITS_WAY:
             run.end = End("failed", ATTEMPT_UNKNOWN, "no node knows the attempt any more", retryable=True)
         if run.open and run.end is not None:
@@ -121,7 +124,7 @@ class Advance:
         gone = all(self._parts.nodes.attached(key) is None for key in run.nodes)
         if run.halt and not run.open:
             # What was halted is looked at here, and begins (which writes) once it is not.
-            run.halt = await self._parts.signer.halted(tx, row)
+            run.halt = self._parts.shares.unreadable or await self._parts.signer.halted(tx, row)
         return Seen(
             refusal=_cause(run.refusal),
             halt=run.halt,
@@ -136,8 +139,11 @@ class Advance:
     def _seen_end(self, run: Run, end: End) -> Seen:
         """Say what is the case for a run whose attempt has ended."""
         moved = run.progress.bytes_durable > run.durable_before
-        shut, _ = _hours(run, self._core.clock())
+        shut, _ = self._hours(run)
         return Seen(end=end.ending(moved=moved), refusal=_cause(run.refusal), halt=run.halt, shut=shut)
+
+    def _hours(self, run: Run) -> tuple[Shut | None, datetime | None]:
+        return _hours(run, self._parts.shares.in_force, self._core.clock())
 
     async def _absent(self, tx: Tx, run: Run) -> Cause | None:
         """Say which node can't work now; one that never will stands against the run for good."""
@@ -221,17 +227,25 @@ def _why_stop(run: Run, standing: Standing) -> str:
     return run.halt or ("its hours are over" if run.refusal is None else "its ticket may not be renewed")
 
 
-def _hours(run: Run, now: datetime) -> tuple[Shut | None, datetime | None]:
-    """Return the hours that are over now, of the transfer or of policy, or when its own are over."""
+def _hours(run: Run, held: InForce, now: datetime) -> tuple[Shut | None, datetime | None]:
+    """Return the hours that are over now, of the transfer, its class or policy, or when its own are over."""
     if run.shut is not None and now >= run.shut.until:
         run.shut = None
-    if run.hours is None:
+    hours = held.hours_of(run.qos_class, run.hours)
+    if not hours.parts:
         return run.shut, None
-    opens = run.hours.opening(now)
-    if opens <= now:
-        return run.shut, run.hours.closing(now)
-    own = Shut(opens, f"its hours, {run.hours}")
-    return run.shut if run.shut and run.shut.until > opens else own, None
+    opens = hours.opening(now)
+    if opens is not None and opens <= now:
+        return run.shut, hours.closing(now)
+    own_over = run.hours is not None and run.hours.opening(now) > now
+    whose = (
+        f"its hours, {run.hours}"
+        if own_over
+        else f"the hours of its class `{run.qos_class}`, {held.calendar_of(run.qos_class)}"
+    )
+    never = "" if opens else ", which do not open any more"
+    own = Shut(opens or now + _NEVER, whose + never)
+    return run.shut if run.shut and run.shut.until > own.until else own, None
 
 
 def _earliest(*times: datetime | None) -> datetime | None:

@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
@@ -33,6 +34,7 @@ from headrace.api.transfers.run_state import (
     write_standing,
 )
 from headrace.api.transfers.state_machine import END_STATES, Shut, Standing, State
+from headrace.api.transfers.telling import SHARES_INVALID
 from headrace.client import models as m
 from headrace.engine import EngineError
 from headrace.guardrails import GuardrailError
@@ -48,8 +50,8 @@ _END = _ATTEMPTS.update().where(
 )
 _NO_END = {"code": "", "message": "", "statements": ""}
 _RENEW_AGAIN = timedelta(seconds=5)
-_PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE})
-"""What is waited for until `Signer.halted` says that it is over."""
+_PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE, Code.QOS_UNREADABLE})
+"""What is waited for until `Signer.halted`, or what is in force of links, says that it is over."""
 _STATE_FAILED = "state_failed"
 _NOT_STORED = (
     "what the nodes say of the end of this transfer can't be stored, so there is no receipt; look at the nodes before "
@@ -133,6 +135,7 @@ class Attempts:
 
         unless_committed(tx, undo)
         _require_wish(row, standing)
+        parts.shares.require_readable()
         ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
         write_standing(row, standing)
         row.durable_before = run.progress.bytes_durable
@@ -151,6 +154,7 @@ class Attempts:
             run.stopping_since, run.unknown_since = None, None
             run.durable_before = run.progress.bytes_durable
             run.samples.clear()
+            run.measured.clear()
             run.first = run.moved_at = run.diagnosis = None
             parts.throughput.begin(run, now)
             run.begun, run.began = Begun(ticket.text, lists), standing_of(row, run)
@@ -158,19 +162,43 @@ class Attempts:
         after_commit(tx, committed)
 
     async def hand_over(self, run: Run) -> bool:
-        """Hand the attempt that was recorded to its nodes."""
-        begun, run.begun = run.begun, None
-        if begun is None:
+        """Hand the attempt that was recorded to its nodes; returns whether it has ended already.
+
+        A job that is broken off meanwhile breaks nothing off here: the next one waits for the same.
+        """
+        if run.begun is None:
             return False
+        if run.handing is None:
+            run.handing = asyncio.create_task(self._hand_over(run, run.begun), name=f"hand over {run.transfer}")
+        await asyncio.shield(run.handing)
+        return run.end is not None
+
+    async def _hand_over(self, run: Run, begun: Begun) -> None:
         results = result_dir(self._core.settings.data, run.transfer, run.attempt)
         try:
             results.mkdir(parents=True, exist_ok=True)
-            await self._core.hub.start_attempt(ticket=begun.ticket, lists_dir=str(begun.lists), result_dir=str(results))
+            share = await self._parts.shares.begin(run)
+            await self._start(run, begun, results, share)
         except OSError as error:
             run.end = run.end or End("failed", _STATE_FAILED, _NO_FOLDER.format(error.strerror), retryable=True)
         except EngineError as error:
             run.end = run.end or End.failed(error)
-        return run.end is not None
+        finally:
+            run.handing = None
+        run.begun = None
+
+    async def _start(self, run: Run, begun: Begun, results: Path, share: str) -> None:
+        start = partial(
+            self._core.hub.start_attempt, ticket=begun.ticket, lists_dir=str(begun.lists), result_dir=str(results)
+        )
+        try:
+            await start(share=share)
+        except EngineError as error:
+            if error.code != SHARES_INVALID or not share:
+                raise
+            # What is wrong with a share is no fault of the transfer.
+            self._parts.shares.refused(run, share)
+            await start(share="")
 
     async def renew(self, run: Run) -> bool:
         """Check everything again and hand a fresh ticket to the nodes."""
@@ -285,6 +313,9 @@ class Attempts:
         row.resent_before = run.progress.resent_bytes
         if (found := run.whole()) is not None:
             row.diagnosis = found.model_dump_json()
+        measured = run.measured.show(row.id, local=len(run.nodes) == 1, live=False)
+        if measured.at is not None:
+            row.measured = measured.model_dump_json()
         _keep_progress(tx, row, run)
         ended = {
             "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,
@@ -313,6 +344,7 @@ class Attempts:
         self.moved_bytes += run.moved_bytes
         self._parts.throughput.end(run, self._core.clock())
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
+        self._parts.shares.end(run)
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)
 

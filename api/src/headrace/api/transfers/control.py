@@ -1,7 +1,8 @@
-"""Steering a transfer: pause, resume, cancel, retry, another rate. What people wish is stored with its audit event."""
+"""Steering a transfer: pause, resume, cancel, retry, another rate, class or deadline; each with its audit event."""
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.admission import Admission
 from headrace.api.planning.rates import require_rate
 from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.policy.quota_rules import Used
@@ -9,6 +10,7 @@ from headrace.api.private_words import because
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.api.transfers.attempts import ADVANCE
+from headrace.api.transfers.deadlines import own_hours, require_deadline, why_late
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
@@ -32,27 +34,52 @@ class Control:
         self._transfers = transfers
 
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
-        """Pause, resume, cancel, retry, or change the rate: one's own transfers, and any for operators."""
+        """Pause, resume, cancel, retry, change rate, class or deadline: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
-        await self._parts.signer.with_hours(lambda: self._control(caller, row, request))
+        admission = Admission(self._parts.core.database)
+        await self._parts.signer.with_hours(
+            lambda: admission.run(lambda: self._control(caller, row, request, admission))
+        )
+        if request.action in {"set_class", "set_deadline"}:
+            await self._parts.shares.renew()
         return await self._transfers.view(caller, await self._transfers.row(caller, row.id))
 
-    async def _control(self, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
+    async def _control(self, caller: Caller, row: TransferRow, request: m.ControlRequest, admission: Admission) -> None:
         stops = request.action in {"pause", "cancel"}
         async with self._parts.history.change(row.id, first=stops) as (tx, fresh):
             objection = objection_to(await self._transfers.status(tx, fresh), caller.principal, request.action)
             if objection is not None:
                 raise objection
             if request.action == "retry":
-                await self._retry(tx, caller, fresh, request.reason)
+                await self._retry(tx, caller, fresh, request.reason, admission)
             elif request.action == "set_rate":
                 await self._set_rate(tx, caller, fresh, request)
+            elif request.action == "set_class":
+                await self._set_class(tx, caller, fresh, request, admission)
+            elif request.action == "set_deadline":
+                await self._set_deadline(tx, caller, fresh, request, admission)
             else:
-                await self._wish(tx, caller, fresh, _WISHES[request.action], request.reason)
+                again = await self._promise_anew(tx, fresh, admission) if request.action == "resume" else ""
+                await self._wish(tx, caller, fresh, _WISHES[request.action], (request.reason, again))
 
-    async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, reason: str) -> None:
+    async def _promise_anew(self, tx: Tx, row: TransferRow, admission: Admission) -> str:
+        """Let the deadline of what runs again stand behind what was promised meanwhile; say when it can't be kept so.
+
+        Who paused or failed has given its place up. It runs all the same, with what others leave.
+        """
+        now = self._parts.core.clock()
+        if row.deadline is None or row.deadline <= now:
+            return ""
+        late = await why_late(tx, row.requester, admission, self._parts.shares.in_force, row, self._left(row), now)
+        row.promised = now
+        run, deadline = row.id, row.deadline
+        after_commit(tx, lambda: self._scheduler.promised(run, now))
+        return f". Its deadline, {deadline:%Y-%m-%d %H:%M} UTC, is not promised any more: {late}" if late else ""
+
+    async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, why: tuple[str, str]) -> None:
         """Pause, resume or cancel a transfer that has not ended."""
-        said = because(f"{_VERBS[asked]} by {caller.principal.name}", reason)
+        reason, again = why
+        said = because(f"{_VERBS[asked]} by {caller.principal.name}", reason) + again
         clock = self._parts.core.steady()
         after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "", clock)
         row.wish, row.wish_reason, row.paused_since = after.wish, after.wish_reason, after.paused_since
@@ -77,7 +104,52 @@ class Control:
         await self._parts.history.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
         after_commit(tx, lambda: self._scheduler.new_rate(row.id))
 
-    async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str) -> None:
+    async def _set_class(
+        self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest, admission: Admission
+    ) -> None:
+        """Give it another class, no higher than policy gives it now; its promise must hold in that one, too."""
+        self._parts.shares.require_readable()
+        held, name = self._parts.shares.in_force, request.qos_class
+        may_have = held.gives(await self._parts.signer.decided(tx, row))
+        if name is None or name not in held.classes:
+            said = f"there is no class `{name}`" if name else "no class was named"
+            classes = ", ".join(f"`{one}`" for one in may_have)
+            raise ServiceError(Code.UNKNOWN_CLASS, f"{said}; it may have {classes}", fields=("qos_class",))
+        if name not in may_have:
+            raise ServiceError(
+                Code.CLASS_ABOVE_POLICY,
+                f"policy gives this transfer up to the class `{may_have[-1]}`, and `{name}` is higher; choose "
+                f"`{may_have[-1]}` or a lower one, or have a policy published that gives `{name}`",
+                fields=("qos_class",),
+            )
+        held.require_open(name, own_hours(row), max(self._parts.core.clock(), row.starts or self._parts.core.clock()))
+        row.qos_class, row.priority = name, held.rank(name)
+        await self._require_deadline(tx, caller, row, admission)
+        said = because(f"its class is `{name}` from now on", request.reason)
+        await self._parts.history.record(tx, row, m.TransferEventKind.CLASS, said, caller=caller)
+        after_commit(tx, lambda: self._scheduler.changed(row))
+
+    async def _set_deadline(
+        self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest, admission: Admission
+    ) -> None:
+        """Set another deadline that can be kept for what is left, or take it away."""
+        row.deadline = request.deadline
+        await self._require_deadline(tx, caller, row, admission)
+        until = f"is to be done by {row.deadline:%Y-%m-%d %H:%M} UTC" if row.deadline else "has no deadline"
+        said = because(f"it {until} from now on", request.reason)
+        await self._parts.history.record(tx, row, m.TransferEventKind.DEADLINE, said, caller=caller)
+        after_commit(tx, lambda: self._scheduler.changed(row))
+
+    async def _require_deadline(self, tx: Tx, caller: Caller, row: TransferRow, admission: Admission) -> None:
+        now = self._parts.core.clock()
+        await require_deadline(tx, caller, admission, self._parts.shares.in_force, row, self._left(row), now)
+        row.promised = now
+
+    def _left(self, row: TransferRow) -> int:
+        progress = self._scheduler.progress(row.id) or m.Progress.model_validate_json(row.progress)
+        return max(0, progress.bytes_total - progress.bytes_durable)
+
+    async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str, admission: Admission) -> None:
         """Run the same plan again: what failed of a partial transfer, or a failed one (what arrived is skipped)."""
         only_failed = row.state == State.PARTIAL
         queued = retried(standing_of(row))
@@ -94,6 +166,7 @@ class Control:
         row.paused_since = None
         row.only_failed, row.error, row.ended = only_failed, None, None
         said = because(f"tried again by {caller.principal.name}", reason)
+        said += await self._promise_anew(tx, row, admission)
         await self._parts.history.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
         await self._scheduler.admit(tx, row)
 

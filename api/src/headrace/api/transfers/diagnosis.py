@@ -2,6 +2,7 @@
 
 Stages wait for each other, so whoever is slow makes the others wait: storage is looked at before the network, because a
 destination that writes slowly shuts its receive window, and a source that reads slowly leaves its connections idle.
+A processor comes before storage: a thread that waits for storage neither computes nor waits for a processor.
 The first rule that holds is the verdict; its evidence is what the nodes and their kernels said.
 """
 
@@ -25,31 +26,44 @@ _MOST: Final = 0.5
 _LIMITED: Final = 0.3
 """Share of a connection's busy time from which on a window or buffer is the limit."""
 _LOSSY: Final = 5e-4
+_LOSSY_FOR_BBR: Final = 0.1
+"""From here on losses slow bbr down, which takes no loss for congestion."""
+_QUEUED: Final = 1.5
+"""A round trip that takes so many times the shortest waits in queues: what is lost then was too much for the path."""
 _LONG_MS: Final = 5.0
 _SMALL_BYTES: Final = 256 * 1024
 _MANY_FILES: Final = 20
 _SHUT_PACKETS: Final = 8
-"""A receive window of so few packets is what the kernel leaves under memory pressure."""
-_SHUT_BYTES: Final = 64 * 1024
+"""The kernel leaves 4 packets of a receive window under memory pressure, which is less than any buffer allows."""
 _FEW: Final = 4
+_SIDES: Final[tuple[Literal["source", "destination"], ...]] = ("source", "destination")
 _WIDER: Final = 4
 """How much more rate a larger window is made for."""
 
 
-def diagnose(transfer: str, seen: Between, ceiling_bps: int | None = None, *, live: bool = True) -> m.Diagnosis:
-    """Say what limits an attempt, from what came to it between two samples."""
-    found = _verdict(seen, ceiling_bps)
+def diagnose(
+    transfer: str,
+    seen: Between,
+    ceiling_bps: int | None = None,
+    share: m.TransferShare | None = None,
+    *,
+    live: bool = True,
+) -> m.Diagnosis:
+    """Say what limits an attempt, from what came to it between two samples; `share` is what it gets of links."""
+    found = _verdict(seen, ceiling_bps, share)
     measured = max(0.0, seen.seconds)
     return found.model_copy(update={"transfer": transfer, "measured_s": round(measured, 1), "live": live})
 
 
-def _verdict(seen: Between, ceiling_bps: int | None) -> m.Diagnosis:
+def _verdict(seen: Between, ceiling_bps: int | None, share: m.TransferShare | None) -> m.Diagnosis:
     if seen.seconds < _LEAST_S:
         return _said(Limit.UNKNOWN, "", "too little was measured to say what limits it")
     if not seen.received and not seen.durable and not seen.files:
         return _idle(seen)
     if seen.stage_share("source", "ceiling") >= _MOST:
         return _ceiling(seen, ceiling_bps)
+    if max(_waits_for_share(seen).values()) >= _MOST:
+        return _link_share(seen, share)
     return next((found for rule in _RULES if (found := rule(seen)) is not None), _tightest(seen))
 
 
@@ -93,9 +107,33 @@ def _ceiling(seen: Between, ceiling_bps: int | None) -> m.Diagnosis:
     return _said(Limit.CEILING, "service", f"its rate ceiling{of} holds it back", evidence, remedy)
 
 
+def _waits_for_share(seen: Between) -> dict[Where, float]:
+    """Return which share of its time each side waits for its turn on a link."""
+    return {"source": seen.stage_share("source", "share"), "destination": seen.stage_share("destination", "share")}
+
+
+def _link_share(seen: Between, share: m.TransferShare | None) -> m.Diagnosis:
+    where, waits = max(_waits_for_share(seen).items(), key=lambda one: one[1])
+    evidence = [_share(f"{where} waits for its turn on a link", waits), _rate(seen)]
+    if share is None:
+        return _said(Limit.SHARE, where, "its share of a link holds it back", evidence, _SHOW_QOS)
+    links = ", ".join(f"`{link}`" for link in share.links)
+    if share.entitled_bps is not None:
+        evidence.append(m.Evidence(name="entitled to", value=share.entitled_bps, unit="b/s"))
+    if share.guaranteed_bps:
+        evidence.append(m.Evidence(name="guaranteed", value=share.guaranteed_bps, unit="b/s"))
+    entitled = "" if share.entitled_bps is None else f" of {bit_rate(share.entitled_bps)}"
+    said = f"its share{entitled} as class `{share.qos_class}` on {links} holds it back"
+    more = (
+        f"in links and classes, `floor_bps = {2 * seen.rate_bps}` for class `{share.qos_class}` on {links} would give "
+        "the class twice what this transfer takes before others share; or a deadline, which is guaranteed"
+    )
+    return _said(Limit.SHARE, where, said, evidence, _SHOW_QOS, more)
+
+
 def _file_cost(seen: Between) -> m.Diagnosis | None:
     mean = max(seen.received, seen.durable) / max(1, seen.files)
-    share = seen.stage_share("destination", "commit", "write")
+    share = max(seen.stage_share("destination", "commit", "write"), _syncs(seen))
     if seen.files < _MANY_FILES or mean >= _SMALL_BYTES or share < _LIMITED:
         return None
     evidence = [
@@ -114,10 +152,19 @@ def _file_cost(seen: Between) -> m.Diagnosis | None:
 
 def _destination_storage(seen: Between) -> m.Diagnosis | None:
     share = seen.stage_share("destination", "write", "commit")
-    if share < _MOST:
+    # Memory may take for a while what the storage does not: then syncing goes on all the time.
+    syncs = _syncs(seen)
+    lags = syncs >= _MOST and seen.durable < _MOST * seen.received
+    if share < _MOST and not lags:
         return None
+    takes_bps = int(seen.durable * 8 / seen.seconds) if lags else seen.rate_bps
     evidence = [_share("destination writes and syncs", share), _rate(seen)]
-    said = f"the destination's storage takes {bit_rate(seen.rate_bps)}"
+    if lags:
+        evidence += [
+            _share("of the time it syncs", syncs),
+            m.Evidence(name="made durable", value=takes_bps, unit="b/s"),
+        ]
+    said = f"the destination's storage takes {bit_rate(takes_bps)}"
     return _said(Limit.DESTINATION_STORAGE, "destination", said, evidence, _LOOK_AT_STORAGE)
 
 
@@ -131,6 +178,28 @@ def _source_storage(seen: Between) -> m.Diagnosis | None:
 
 
 def _processor(seen: Between) -> m.Diagnosis | None:
+    """Name the side whose threads compute, or wait for a processor, for most of the time."""
+    side = max(_SIDES, key=lambda one: seen.flow_share("cpu", one) + seen.flow_share("cpu_wait", one))
+    computing, waiting = seen.flow_share("cpu", side), seen.flow_share("cpu_wait", side)
+    if computing + waiting < _MOST:
+        return None
+    limit = Limit.SOURCE_CPU if side == "source" else Limit.DESTINATION_CPU
+    evidence = [
+        _share(f"{side}'s threads compute", computing),
+        _share("they wait for a processor", waiting),
+        m.Evidence(name="streams", value=len(seen.flows(side)), unit=""),
+        _rate(seen),
+    ]
+    if waiting > computing:
+        said = f"the {side} has too little processor time: its threads wait for it longer than they compute"
+        return _said(limit, side, said, evidence, _MORE_CPU)
+    return _said(limit, side, f"the processor of the {side} is busy", evidence, _MORE_CPU)
+
+
+def _stages_of_processor(seen: Between) -> m.Diagnosis | None:
+    """Where the kernel does not count a thread's time, hashing and idle connections tell."""
+    if any(seen.flow_sum("cpu", side) for side in _SIDES):
+        return None
     sides: tuple[tuple[Limit, Literal["source", "destination"], str], ...] = (
         (Limit.DESTINATION_CPU, "destination", "verify"),
         (Limit.SOURCE_CPU, "source", "hash"),
@@ -140,10 +209,9 @@ def _processor(seen: Between) -> m.Diagnosis | None:
         if share >= _MOST:
             said = f"the processor of the {side} is busy hashing"
             return _said(limit, side, said, [_share(f"{side} hashes", share), _rate(seen)], _MORE_CPU)
-    flows = len(seen.after.source.flows)
-    idle = 1 - seen.flow_sum("busy") / max(1.0, flows * seen.seconds * 1e6)
+    idle = 1 - _busy_share(seen)
     share = seen.stage_share("source", "send")
-    if flows and share >= _MOST and idle >= _MOST:
+    if seen.flows("source") and share >= _MOST and idle >= _MOST:
         evidence = [_share("source encrypts and sends", share), _share("connections idle", idle), _rate(seen)]
         said = "the processor of the source is busy encrypting; its connections could carry more"
         return _said(Limit.SOURCE_CPU, "source", said, evidence, _MORE_CPU)
@@ -164,12 +232,12 @@ def _receive_window(seen: Between) -> m.Diagnosis | None:
         m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
         _rate(seen),
     ]
-    shut = max(_SHUT_BYTES, _SHUT_PACKETS * mss)
+    shut = _SHUT_PACKETS * mss
     if 0 < window <= shut and 0 < allowed <= shut:
         said = f"the kernel of the destination shut the receive window to {byte_size(window)}: TCP memory pressure"
         remedy = (
             "at the destination: compare `mem` in /proc/net/sockstat with /proc/sys/net/ipv4/tcp_mem (pages), raise "
-            "net.ipv4.tcp_mem, and end what fills sockets; `headrace doctor` gives the figures"
+            "net.ipv4.tcp_mem or its container's memory, and end what fills sockets; `headrace doctor` has the figures"
         )
         return _said(Limit.SOCKET_MEMORY, "destination", said, evidence, remedy)
     each = seen.rate_bps / max(1, len(flows))
@@ -196,12 +264,15 @@ def _send_buffer(seen: Between) -> m.Diagnosis | None:
 
 def _loss(seen: Between) -> m.Diagnosis | None:
     share = seen.flow_sum("retransmits") / max(1, seen.flow_sum("sent"))
-    if share < _LOSSY or _busy_share(seen) < _MOST:
+    if share < _LOSSY or _busy_share(seen) < _MOST or seen.queued >= _QUEUED or _is_one_far_stream(seen):
         return None
     controls = {flow.congestion_control for flow in seen.after.source.flows.values()}
+    if "bbr" in controls and share < _LOSSY_FOR_BBR:
+        return None
     evidence = [
         m.Evidence(name="packets sent again", value=round(100 * share, 3), unit="%"),
         m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
+        _queues(seen),
         _rate(seen),
     ]
     pace = "pace at the source: `tc qdisc replace dev INTERFACE root fq`"
@@ -228,11 +299,18 @@ def _network(seen: Between) -> m.Diagnosis | None:
         _share("connections busy", busy),
         m.Evidence(name="streams", value=streams, unit=""),
         m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
+        _queues(seen),
         _rate(seen),
     ]
-    if streams == 1 and seen.rtt_ms >= _LONG_MS:
+    if _is_one_far_stream(seen) and seen.flow_sum("retransmits") and seen.queued < _QUEUED:
         said = f"one stream over {seen.rtt_ms:.3g} ms grows slowly after each loss"
-        return _said(Limit.FEW_STREAMS, "network", said, evidence, "let the node use more streams")
+        return _said(
+            Limit.FEW_STREAMS,
+            "network",
+            said,
+            evidence,
+            "let both nodes use more streams: `far_streams` in the table [data.limits] of node.toml",
+        )
     said = f"the network carries {bit_rate(seen.rate_bps)}: it is as fast as the path between its nodes"
     remedy = f"compare with the link: `headrace doctor --rate LINK --rtt {max(0.01, seen.rtt_ms):.3g}` on both hosts"
     return _said(Limit.PATH, "network", said, evidence, remedy)
@@ -241,9 +319,10 @@ def _network(seen: Between) -> m.Diagnosis | None:
 _Rule = Callable[[Between], m.Diagnosis | None]
 _RULES: Final[tuple[_Rule, ...]] = (
     _file_cost,
+    _processor,
     _destination_storage,
     _source_storage,
-    _processor,
+    _stages_of_processor,
     _receive_window,
     _send_buffer,
     _loss,
@@ -276,6 +355,7 @@ def _tightest(seen: Between) -> m.Diagnosis:
 _LOOK_AT_STORAGE: Final = (
     "try that folder's storage on its host: `headrace doctor --probe FOLDER`; use faster storage, or more disks"
 )
+_SHOW_QOS: Final = "`headrace qos show` says what runs on its links, of which class, and what each is entitled to"
 _MORE_CPU: Final = "give that host more or faster CPUs; `headrace doctor` there names limits of containers and AES"
 
 
@@ -287,6 +367,10 @@ def _share(name: str, share: float) -> m.Evidence:
     return m.Evidence(name=name, value=round(100 * min(1.0, share), 1), unit="%")
 
 
+def _queues(seen: Between) -> m.Evidence:
+    return m.Evidence(name="round trip now, of the shortest", value=round(100 * seen.queued), unit="%")
+
+
 def _seconds(name: str, seconds: float) -> m.Evidence:
     return m.Evidence(name=name, value=round(seconds, 1), unit="s")
 
@@ -295,9 +379,17 @@ def _rate(seen: Between) -> m.Evidence:
     return m.Evidence(name="rate", value=seen.rate_bps, unit="b/s")
 
 
+def _is_one_far_stream(seen: Between) -> bool:
+    return len(seen.flows("source")) == 1 and seen.rtt_ms >= _LONG_MS
+
+
+def _syncs(seen: Between) -> float:
+    """Return the share of the time in which the destination syncs and names, which one thread does for all streams."""
+    return min(1.0, seen.stage_s("destination", "commit") / seen.seconds)
+
+
 def _busy_share(seen: Between) -> float:
-    flows = len(seen.after.source.flows)
-    return min(1.0, seen.flow_sum("busy") / max(1.0, flows * seen.seconds * 1e6)) if flows else 0.0
+    return seen.flow_share("busy")
 
 
 def _power_of_two(wanted: int) -> int:

@@ -8,6 +8,7 @@ from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.history import History
 from headrace.api.transfers.receipts import Receipts
+from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.throughput import Throughput
 
 
@@ -22,3 +23,4 @@ class Parts:
     receipts: Receipts
     throughput: Throughput
     quotas: Quotas
+    shares: Shares

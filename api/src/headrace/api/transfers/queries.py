@@ -16,6 +16,7 @@ from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.planning.whose import ANYBODYS, Narrowing
+from headrace.api.policy.qos import node_keys
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
@@ -216,8 +217,24 @@ class Transfers:
             return live or before or at_rest_diagnosis(row.id, row.state, "it was over before anything was measured")
         # By the view, which leaves out what people wrote for people.
         shown = await self.view(caller, row)
+        opens = shown.starts if shown.hours is not None and state is m.TransferState.QUEUED else None
+        if opens is not None and opens > self._parts.core.clock():
+            reason = f"its hours open at {opens:%Y-%m-%d %H:%M} UTC"
+            return at_rest_diagnosis(row.id, row.state, reason, m.Limit.HOURS)
         limit = m.Limit.HOURS if shown.goes_on is not None else m.Limit.NOT_RUNNING
         return at_rest_diagnosis(row.id, row.state, shown.state_reason or "it has not begun to move", limit)
+
+    async def measured(self, caller: Caller, transfer: str) -> m.Measured:
+        """Show what was measured of a transfer's connections and stages; names no files."""
+        row = await self.row(caller, transfer)
+        live = self._scheduler.measured(row.id) if row.state == m.TransferState.RUNNING else None
+        before = m.Measured.model_validate_json(row.measured) if row.measured else None
+        found = live or before or m.Measured(transfer=row.id)
+        async with self._parts.core.database.read() as tx:
+            names = {key: name for name, key in (await node_keys(tx)).items()}
+        source = found.source.model_copy(update={"node": names.get(row.source_node, "")})
+        destination = found.destination.model_copy(update={"node": names.get(row.destination_node, "")})
+        return found.model_copy(update={"source": source, "destination": destination})
 
     async def throughput(
         self, caller: Caller, transfer: str, since: datetime | None, until: datetime | None
@@ -383,7 +400,7 @@ class Transfers:
 
     def _view(self, caller: Caller, row: TransferRow, status: TransferStatus) -> m.Transfer:
         live = self._scheduler.progress(row.id) if row.state not in m.END_STATES else None
-        return transfer_view(row, status, caller.principal, live)
+        return transfer_view(row, status, caller.principal, self._parts.shares.in_force, live)
 
 
 async def _ways(

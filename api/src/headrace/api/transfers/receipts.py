@@ -2,10 +2,12 @@
 
 import asyncio
 import hashlib
+import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import or_, select
 
@@ -23,6 +25,13 @@ from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealC
 _CHUNK_BYTES = 1 << 18
 _COUNTS = ("files", "bytes", "identical", "failed", "resent_bytes")
 """What a destination signs in numbers."""
+_STAY = {
+    m.KeptReason.CHANGED: "changed after the copy",
+    m.KeptReason.DIFFERS: "not the same as at the destination",
+    m.KeptReason.UNPROVEN: "not shown to be at the destination",
+    m.KeptReason.STOPPED: "left when the transfer was stopped",
+    m.KeptReason.FAILED: "could not be deleted",
+}
 _INSERT = Base.metadata.tables[ReceiptRow.__tablename__].insert()
 
 
@@ -33,6 +42,8 @@ class Checked:
     end: End
     destination: JsonObject
     files_list: Path
+    kept: tuple[m.KeptSources, ...] = ()
+    """Sources of a move that stay although they have arrived, as their node signed it."""
 
     def count(self, name: str) -> int:
         """Return a signed count."""
@@ -52,6 +63,8 @@ class Totals:
     failed: int
     resent: int
     """Bytes that the last attempt sent again."""
+    kept: tuple[m.KeptSources, ...] = ()
+    """Sources of a move that stay although they have arrived."""
 
     def final(self, counted: m.Progress, resent_before: int, for_good: int) -> m.Progress:
         """Return the progress that stays: signed counts; what failed for good, and how large, the node counted."""
@@ -67,6 +80,7 @@ class Totals:
             bytes_durable=self.bytes,
             bytes_failed=left,
             resent_bytes=stored(resent_before + self.resent),
+            sources_kept=stored(sum(kept.count for kept in self.kept)),
             at=counted.at,
         )
 
@@ -77,7 +91,9 @@ class Totals:
             parts.append(f"{self.identical:,} the same already")
         if self.failed:
             parts.append(f"{self.failed:,} did not arrive")
-        return f"{outcome}: {plural(self.files, 'file')} there ({'; '.join(parts)}), {took}, verified {verified}."
+        stay = ", ".join(f"{kept.count:,} {_STAY[kept.reason]}" for kept in self.kept)
+        there = f"{outcome}: {plural(self.files, 'file')} there ({'; '.join(parts)}), {took}, verified {verified}."
+        return f"{there} Sources that stay: {stay}." if stay else there
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +129,8 @@ class Receipts:
                 raise _invalid(run.transfer, f"its `{name}` is no count")
         if end.files_list is None or await _sha256(end.files_list) != destination["list_digest"]:
             raise _invalid(run.transfer, "its list of files is missing or is not the one that was signed")
-        return Checked(end, destination, end.files_list)
+        kept = [one for statement in source for one in _kept(run.transfer, statement)]
+        return Checked(end, destination, end.files_list, tuple(kept))
 
     async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: Checked, totals: Totals) -> Made:
         """Sign a receipt over what was checked."""
@@ -199,6 +216,7 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         identical=checked.count("identical") + _sum(before, "identical"),
         failed=checked.count("failed"),
         resent=checked.count("resent_bytes"),
+        kept=checked.kept,
     )
 
 
@@ -227,6 +245,31 @@ def _count(statement: JsonObject, name: str) -> int:
         return -1
 
 
+def _kept(transfer: str, statement: JsonObject) -> list[m.KeptSources]:
+    """Return what a source's statement says of files that stay; one of a copy, or of an older node, says nothing."""
+    said = statement.get("sources_kept", [])
+    if not isinstance(said, list):
+        raise _invalid(transfer, "its `sources_kept` is no list")
+    fields = m.KeptSources.model_fields
+    try:
+        return [m.KeptSources.model_validate({name: kept[name] for name in fields}) for kept in said]
+    except (KeyError, TypeError, ValueError) as error:
+        raise _invalid(transfer, "its `sources_kept` can't be read") from error
+
+
+def _kept_in(row: ReceiptRow) -> list[m.KeptSources]:
+    """Return the same of a receipt, whose statements were verified when it was made."""
+    if "sources_kept" not in row.document:
+        return []
+    statements = [_body(text) for text in _body(row.document)["statements"]]
+    return [one for statement in statements for one in _kept(row.transfer, statement)]
+
+
+def _body(document: str) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(json.loads(document)["body"])
+    return body
+
+
 def _sum(statements: list[JsonObject], name: str) -> int:
     return sum(int(str(statement[name])) for statement in statements)
 
@@ -240,6 +283,7 @@ def receipt_view(row: ReceiptRow) -> m.Receipt:
         created=row.created,
         document=row.document,
         summary=row.summary,
+        sources_kept=_kept_in(row),
     )
 
 

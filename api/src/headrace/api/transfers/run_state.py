@@ -1,5 +1,6 @@
 """What the service holds in memory of a transfer that it has taken up; the store has everything that must last."""
 
+import asyncio
 import json
 from collections import deque
 from dataclasses import dataclass, field
@@ -11,10 +12,13 @@ from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.diagnosis import diagnose, stalled
+from headrace.api.transfers.measured import Measurements
 from headrace.api.transfers.remaining import Remaining, remaining
 from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
 from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish
+from headrace.api.transfers.telling import Telling
 from headrace.client import models as m
+from headrace.client.text import without_number
 from headrace.engine import AttemptEnded, AttemptProgress, AttemptSide, EngineError
 from headrace.guardrails import GuardrailError, OpenHours, ReleasedPlan
 
@@ -47,7 +51,7 @@ class End:
         return cls(
             outcome=event.outcome,
             code=event.code,
-            message=event.message,
+            message=without_number(event.message),
             retryable=event.retryable,
             statements=tuple(event.statements),
             files_list=Path(event.files_list) if event.files_list else None,
@@ -57,7 +61,9 @@ class End:
     @classmethod
     def failed(cls, error: EngineError) -> Self:
         """Take over that the engine refused; an attempt that no node knows is begun anew."""
-        return cls("failed", error.code, str(error), retryable=error.retryable or error.code == ATTEMPT_UNKNOWN)
+        return cls(
+            "failed", error.code, without_number(str(error)), retryable=error.retryable or error.code == ATTEMPT_UNKNOWN
+        )
 
     def ending(self, *, moved: bool) -> Ending:
         """Return what the state machine wants to know of it."""
@@ -94,14 +100,28 @@ class Run:
     place: InLine
     starts: datetime | None = None
     hours: OpenHours | None = None
-    """Hours in which alone it may run."""
+    """Hours in which alone it may run; those of its class come on top."""
+    qos_class: str = "bulk"
+    deadline: datetime | None = None
+    promised: datetime | None = None
+    """Since when that was promised; nothing: since it was submitted."""
+    share: m.TransferShare | None = None
+    """What it gets of links, while it runs over any."""
+    telling: Telling | None = None
+    """Lets its nodes know that; nothing while they were told nothing since the service started."""
+    guarantee: tuple[datetime, float] | None = None
+    """What its deadline needs, in bit/s, and when that was worked out, by the steady clock."""
+    settles: datetime | None = None
+    """From when on, by the steady clock, what its attempt takes says what it can use."""
     shut: Shut | None = None
     """The hours of policy that are over, as the signer found."""
     attempt: int = 0
     open: bool = False
     """Whether the end of that attempt is still to be recorded."""
     begun: Begun | None = None
-    """That attempt while it is still to be handed to its nodes."""
+    """That attempt until it is handed to its nodes."""
+    handing: asyncio.Task[None] | None = None
+    """Hands it over, however often the job is broken off that waits for it."""
     began: Standing | None = None
     """Where the transfer stands since that attempt began, until somebody looks again."""
     stopping_since: datetime | None = None
@@ -126,6 +146,8 @@ class Run:
     """The progress that is stored."""
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_SAMPLES))
     """What its attempt's nodes measured in the last seconds, about one a second."""
+    measured: Measurements = field(default_factory=Measurements)
+    """What they told of connections and stages."""
     first: Sample | None = None
     """The attempt as it began."""
     moved_at: datetime | None = None
@@ -148,6 +170,9 @@ class Run:
             place=InLine(-row.priority, row.created, row.id, row.requester),
             starts=row.starts,
             hours=OpenHours.read(json.loads(row.hours)) if row.hours else None,
+            qos_class=row.qos_class,
+            deadline=row.deadline,
+            promised=row.promised,
             attempt=row.attempt,
             open=open_,
             progress=progress,
@@ -168,6 +193,21 @@ class Run:
         return (durable - before if durable >= before else durable) if self.open else 0
 
     @property
+    def order(self) -> tuple[datetime, str]:
+        """Whose promise comes first: the lowest."""
+        return self.promised or self.place.created, self.transfer
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes its plan lets it copy, whatever a node says: deadlines of others are judged by what is left.
+
+        After a restart, until its ticket is renewed: what was counted before.
+        """
+        if self.released is not None:
+            return int(str(self.released.execution["max_bytes"]))
+        return self.kept.bytes_total if self.kept is not None else MAX_COUNT
+
+    @property
     def moves(self) -> bool:
         """Whether its attempt may be moving data."""
         return self.open and self.end is None
@@ -176,7 +216,7 @@ class Run:
         """Say what limited the attempt from its beginning to what was measured last."""
         if self.first is None or not self.samples:
             return None
-        return diagnose(self.transfer, Between(self.first, self.samples[-1]), live=False)
+        return diagnose(self.transfer, Between(self.first, self.samples[-1]), share=self.share, live=False)
 
     def _note_sample(self, event: AttemptProgress, now: datetime) -> None:
         """Keep what was measured, about once a second, and judge it."""
@@ -188,7 +228,7 @@ class Run:
         if last is None or Between(last, sample).received or Between(last, sample).durable:
             self.moved_at = now
         self.samples.append(sample)
-        found = diagnose(self.transfer, Between(self.samples[0], sample))
+        found = diagnose(self.transfer, Between(self.samples[0], sample), share=self.share)
         self.diagnosis = stalled(found, self.moved_at or now, now)
 
     def _remaining(self, event: AttemptProgress, now: datetime) -> Remaining | None:
@@ -200,14 +240,18 @@ class Run:
     def note_progress(self, event: AttemptProgress, now: datetime) -> None:
         """Take over what the destination node counted."""
         self._note_sample(event, now)
+        self.measured.note(event, now)
         left = self._remaining(event, now)
+        before = self.progress
+        counted = event.files_total > 0
         self.progress = m.Progress(
-            files_total=stored(event.files_total),
-            files_done=stored(event.files_done),
+            # An attempt that has not read its lists yet has counted nothing: what was known before holds until then.
+            files_total=stored(event.files_total) if counted else before.files_total,
+            files_done=stored(event.files_done) if counted else before.files_done,
             files_failed=stored(event.files_failed),
-            bytes_total=stored(event.bytes_total),
+            bytes_total=min(stored(event.bytes_total), self.most_bytes) if counted else before.bytes_total,
             bytes_received=stored(event.bytes_received),
-            bytes_durable=stored(event.bytes_durable),
+            bytes_durable=stored(event.bytes_durable) if counted else before.bytes_durable,
             resent_bytes=stored(self.resent_before + event.resent_bytes),
             rate_bps=stored(event.rate_bps),
             streams=event.streams,
@@ -215,6 +259,7 @@ class Run:
             eta_s=left.likely_s if left else None,
             eta_low_s=left.low_s if left else None,
             eta_high_s=left.high_s if left else None,
+            share=self.share,
             at=now,
         )
 
@@ -249,6 +294,8 @@ def _side(side: AttemptSide) -> SideSample:
                 sndbuf_limited=flow.sndbuf_limited_us,
                 send_window=flow.send_window_bytes,
                 receive_window=flow.receive_window_bytes,
+                cpu=flow.cpu_us,
+                cpu_wait=flow.cpu_wait_us,
             )
             for flow in side.flows
         },
@@ -259,7 +306,7 @@ def _side(side: AttemptSide) -> SideSample:
 def at_rest(progress: m.Progress) -> m.Progress:
     """Return what was counted so far, without what is only true while data moves."""
     return progress.model_copy(
-        update={"rate_bps": 0, "streams": 0, "eta_s": None, "eta_low_s": None, "eta_high_s": None}
+        update={"rate_bps": 0, "streams": 0, "eta_s": None, "eta_low_s": None, "eta_high_s": None, "share": None}
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling")
+STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,9 @@ class FlowSample:
     sndbuf_limited: int = 0
     send_window: int = 0
     receive_window: int = 0
+    cpu: int = 0
+    """Of the thread that serves it: computing, and waiting for a processor."""
+    cpu_wait: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,23 +95,48 @@ class Between:
 
     def busy_s(self, side: str) -> float:
         """Return the time that a side's threads spent in stages, in seconds."""
-        before, after = _stages(self.before, side), _stages(self.after, side)
-        return sum(_grown(before.get(stage, 0), after.get(stage, 0)) for stage in STAGES) / 1e6
+        return self.stage_s(side, *STAGES)
 
-    def flow_sum(self, name: str) -> int:
-        """Return what a count or time of the sender's connections grew by, of all together."""
-        before = self.before.source.flows
+    def stage_s(self, side: str, *stages: str) -> float:
+        """Return the time that a side's threads spent in these stages, in seconds."""
+        before, after = _stages(self.before, side), _stages(self.after, side)
+        return sum(_grown(before.get(stage, 0), after.get(stage, 0)) for stage in stages) / 1e6
+
+    def flows(self, side: str) -> Mapping[int, FlowSample]:
+        """Return the connections of a side as they were last seen."""
+        return _flows(self.after, side)
+
+    def flow_sum(self, name: str, side: str = "source") -> int:
+        """Return what a count or time of a side's connections grew by, of all together."""
+        before, after = _flows(self.before, side), _flows(self.after, side)
         none = FlowSample()
         return sum(
-            _grown(getattr(before.get(stream, none), name), getattr(flow, name))
-            for stream, flow in self.after.source.flows.items()
+            _grown(getattr(before.get(stream, none), name), getattr(flow, name)) for stream, flow in after.items()
         )
+
+    def flow_share(self, name: str, side: str = "source") -> float:
+        """Return the share of the time that a time of a side's connections took, of 0 to 1."""
+        flows = len(_flows(self.after, side))
+        return min(1.0, self.flow_sum(name, side) / max(1.0, flows * self.seconds * 1e6)) if flows else 0.0
+
+    @property
+    def queued(self) -> float:
+        """How many times the shortest a round trip takes now, for what waits in queues; 1 where nothing is known.
+
+        That of the connection with the least counts: a queue delays all of them, a busy host some.
+        """
+        now = min((flow.rtt for flow in self.after.source.flows.values() if flow.rtt), default=0)
+        return max(1.0, now / 1000 / self.rtt_ms) if now and self.rtt_ms else 1.0
 
     @property
     def rtt_ms(self) -> float:
         """The shortest round trip that the sender saw."""
         seen = [flow.min_rtt or flow.rtt for flow in self.after.source.flows.values()]
         return min((one for one in seen if one), default=0) / 1000
+
+
+def _flows(sample: Sample, side: str) -> Mapping[int, FlowSample]:
+    return (sample.source if side == "source" else sample.destination).flows
 
 
 def _stages(sample: Sample, side: str) -> Mapping[str, int]:

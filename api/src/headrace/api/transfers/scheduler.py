@@ -1,6 +1,7 @@
 """Everything that is under way: which transfers this process has taken up, and who wakes them."""
 
 import logging
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import bindparam, case, exists, func, select, update
@@ -48,6 +49,7 @@ class Scheduler:
         parts.core.jobs.add(Task(_STORED, self._acknowledge))
         parts.core.jobs.every("sweep transfers", parts.core.settings.sweep_s, self._sweep)
         parts.core.jobs.every("keep progress", KEEP_S, self._keep_progress)
+        parts.shares.follow(self._runs)
         parts.core.jobs.every("write throughput", WRITE_S, parts.throughput.write)
         parts.core.jobs.every("remove old throughput", CLEAR_S, parts.throughput.clear)
 
@@ -219,6 +221,21 @@ class Scheduler:
             run.new_rate = True
             self.wake(transfer)
 
+    def changed(self, row: TransferRow) -> None:
+        """Let another class or deadline of a transfer count: in line, in its hours, and for its share of links."""
+        run = self._runs.get(row.id)
+        if run is not None:
+            run.qos_class, run.deadline, run.guarantee = row.qos_class, row.deadline, None
+            run.promised = row.promised
+            run.place = replace(run.place, rank=-row.priority)
+            self.wake(run.transfer)
+
+    def promised(self, transfer: str, since: datetime) -> None:
+        """Let the deadline of a transfer stand behind those that were promised before."""
+        run = self._runs.get(transfer)
+        if run is not None:
+            run.promised = since
+
     # -- what people see --
 
     def progress(self, transfer: str) -> m.Progress | None:
@@ -234,6 +251,13 @@ class Scheduler:
         return run.diagnosis or m.Diagnosis(
             transfer=transfer, limit=m.Limit.UNKNOWN, said="too little was measured to say what limits it", live=True
         )
+
+    def measured(self, transfer: str) -> m.Measured | None:
+        """Return what is measured of a transfer that moves now."""
+        run = self._runs.get(transfer)
+        if run is None or not run.moves:
+            return None
+        return run.measured.show(transfer, local=len(run.nodes) == 1, live=True)
 
     def place(self, transfer: str) -> str | None:
         """Say where a transfer stands in line, such as `3rd of 7 in the queue`; nothing when it does not wait there."""

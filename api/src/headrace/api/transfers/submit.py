@@ -7,6 +7,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
+from headrace.api.planning.admission import Admission
 from headrace.api.planning.plan_queries import Plans, approvers_of, needs_approval_of_others
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of_start, reserve
@@ -14,6 +15,7 @@ from headrace.api.policy.quota_rules import Used
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferApproverRow, TransferRow
+from headrace.api.transfers.deadlines import own_hours, require_deadline
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.scheduler import Scheduler
@@ -29,7 +31,6 @@ _USE_UP = _APPROVALS.update().where(
     _APPROVALS.c.used_by.is_(None),
     _APPROVALS.c.expires > bindparam("now"),
 )
-_RANKS = {"background": -1, "bulk": 0, "priority": 1}
 """How a transfer stands in line, by the class that policy gave it."""
 
 
@@ -45,14 +46,15 @@ class Submissions:
 
     async def submit(self, caller: Caller, digest: str) -> m.Transfer:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
-        row = await self.parts.signer.with_hours(lambda: self._submit(caller, digest))
+        admission = Admission(self.parts.core.database)
+        row = await self.parts.signer.with_hours(lambda: admission.run(lambda: self._submit(caller, digest, admission)))
         # Its nodes are told first; the answer is made while they begin.
         await asyncio.sleep(0)
         if row.requester == caller.principal.id:
             set_committed_value(row, "requester_name", caller.principal.name)
         return await self._transfers.view(caller, row)
 
-    async def _submit(self, caller: Caller, digest: str) -> TransferRow:
+    async def _submit(self, caller: Caller, digest: str, admission: Admission) -> TransferRow:
         async with self.parts.core.database.write(autoflush=False) as tx:
             plan = await self._plans.row(tx, caller, digest)
             status = await self._plans.status(tx, plan)
@@ -62,6 +64,7 @@ class Submissions:
             objection = objection_to(status, caller.principal, "submit")
             if objection is not None:
                 raise objection
+            self.parts.shares.require_readable()
             row = await self.insert(tx, plan)
             try:
                 released = await self.parts.signer.released(tx, row, starts=True)
@@ -69,6 +72,8 @@ class Submissions:
                 raise _what_is_missing(error, plan) from error
             execution = released.execution
             row.rate_ceiling_bps = _number(execution["rate_ceiling_bps"])
+            self.parts.shares.in_force.require_open(row.qos_class, own_hours(row), row.starts or row.created)
+            await self._require_deadline(tx, caller, admission, row, plan)
             day = day_of_start(row, self.parts.core.clock(), self.parts.core.settings.timezone)
             max_bytes = int(str(execution["max_bytes"]))
             max_files = int(str(execution["max_files"]))
@@ -82,6 +87,16 @@ class Submissions:
             await self._scheduler.admit(tx, row)
             await self.parts.core.outbox.write(tx, m.ChangeKind.PLAN, plan.id, plan.state)
             return row
+
+    async def _require_deadline(
+        self, tx: Tx, caller: Caller, admission: Admission, row: TransferRow, plan: PlanRow
+    ) -> None:
+        """Refuse a deadline that can't be kept any more; one that has passed meanwhile is told, not refused."""
+        now = self.parts.core.clock()
+        if row.deadline is not None and row.deadline > now:
+            card = m.Plan.model_validate_json(plan.card)
+            count = card.survey.bytes if card.survey else 0
+            await require_deadline(tx, caller, admission, self.parts.shares.in_force, row, count, now)
 
     async def insert(self, tx: Tx, plan: PlanRow) -> TransferRow:
         """Store a transfer of a plan, and use up the approvals for it; whether it may run is the signer's to say."""
@@ -117,7 +132,8 @@ class Submissions:
             fence=1,
             wish=Wish.RUN,
             wish_reason="",
-            priority=_RANKS[card.decision.qos_class],
+            priority=self.parts.shares.in_force.rank(card.decision.qos_class),
+            qos_class=card.decision.qos_class,
             failures=0,
             resent_before=0,
             last_error="",

@@ -221,6 +221,8 @@ _OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], 
     "cancel": _wish_objection(Wish.CANCEL),
     "retry": _retry_objection,
     "set_rate": _wish_objection(Wish.CANCEL),  # whatever can still be canceled
+    "set_class": _wish_objection(Wish.CANCEL),
+    "set_deadline": _wish_objection(Wish.CANCEL),
     "halt": _halt_objection,
     "release": _release_objection,
     "run_again": _run_again_objection,

@@ -1,24 +1,27 @@
 """From rows to the models that cross the doors."""
 
-import json
+from datetime import datetime
 
 from headrace.api.planning.schedule import at_risk
+from headrace.api.policy.qos import InForce
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
+from headrace.api.transfers.deadlines import own_hours
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.client.text import plural
-from headrace.guardrails import OpenHours, sized
+from headrace.client.text import bit_rate, plural
+from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
 
 
 def transfer_view(
-    row: TransferRow, status: TransferStatus, caller: Principal, progress: m.Progress | None = None
+    row: TransferRow, status: TransferStatus, caller: Principal, held: InForce, progress: m.Progress | None = None
 ) -> m.Transfer:
-    """Show a transfer to a caller; `progress` replaces what was stored last."""
+    """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
     shown = progress or m.Progress.model_validate_json(row.progress)
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
+    late = at_risk(row.deadline, held.hours_of(row.qos_class, own_hours(row)), shown.eta_s, row.ended or status.now)
     return m.Transfer(
         id=row.id,
         plan=row.plan,
@@ -37,13 +40,10 @@ def transfer_view(
         starts=row.starts,
         hours=m.RunHours.model_validate_json(row.hours) if row.hours else None,
         goes_on=row.goes_on,
+        qos_class=row.qos_class,
         deadline=row.deadline,
-        deadline_at_risk=at_risk(
-            row.deadline,
-            OpenHours.read(json.loads(row.hours)) if row.hours else None,
-            shown.eta_s,
-            row.ended or status.now,
-        ),
+        deadline_at_risk=late,
+        deadline_note=_why_late(row, shown, row.ended or status.now) if late else "",
         started=row.started,
         active_s=status.active_s,
         ended=row.ended,
@@ -64,9 +64,37 @@ def event_view(row: TransferEventRow, transfer: m.Transfer | None = None) -> m.T
     return m.TransferEvent(sequence=row.sequence, at=row.at, kind=row.kind, message=row.message, transfer=transfer)
 
 
+def _why_late(row: TransferRow, progress: m.Progress, now: datetime) -> str:
+    """Say why a deadline is not kept, or will hardly be."""
+    if row.deadline is not None and now >= row.deadline:
+        return "its deadline has passed"
+    share = progress.share
+    if share is None:
+        return "at its present rate it ends later"
+    needs, links = bit_rate(share.needed_bps), ", ".join(share.links)
+    if share.guaranteed_bps < share.needed_bps:
+        has = bit_rate(share.guaranteed_bps)
+        return f"it needs {needs} and {has} of {links} are left for it: others were promised more, or go first"
+    if share.entitled_bps is not None and share.entitled_bps < share.needed_bps:
+        has = bit_rate(share.entitled_bps)
+        return (
+            f"it needs {needs} and gets {has} of {links}: a higher priority or the ceiling of its class "
+            f"`{share.qos_class}` leaves it no more"
+        )
+    return (
+        f"{links} keeps the {needs} that it needs, and it takes {bit_rate(progress.rate_bps)}: something else limits it"
+    )
+
+
 def _average_bps(progress: m.Progress, active_s: float | None) -> int | None:
     """Return the durable bits over the time that the attempts took."""
     return None if active_s is None else int(progress.bytes_durable * 8 / max(_MIN_AVERAGED_S, active_s))
+
+
+def _stay(progress: m.Progress) -> str:
+    """Say how many sources of a move stay, if any."""
+    kept = progress.sources_kept
+    return f" Sources that stay: {kept:,}; the receipt says why." if kept else ""
 
 
 def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noqa: PLR0911 - one a state
@@ -86,9 +114,10 @@ def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noq
         case m.TransferState.PAUSED:
             return f"The {what} is {reason or 'paused'}. So far {done}."
         case m.TransferState.COMPLETE:
-            return f"The {what} is complete: {done}, verified."
+            return f"The {what} is complete: {done}, verified.{_stay(progress)}"
         case m.TransferState.PARTIAL:
-            return f"The {what} ended in part: {done}, and {plural(progress.files_failed, 'file')} did not arrive."
+            failed = f"{plural(progress.files_failed, 'file')} did not arrive.{_stay(progress)}"
+            return f"The {what} ended in part: {done}, and {failed}"
         case m.TransferState.CANCELED:
             return f"The {what} was {reason or 'canceled'}. So far {done}."
         case m.TransferState.FAILED:

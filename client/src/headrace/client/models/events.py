@@ -51,6 +51,8 @@ class TransferEventKind(_Kind):
     ASKED_PAUSE = "asked_pause", "somebody asked for a pause"
     ASKED_CANCEL = "asked_cancel", "somebody asked for its end"
     RATE = "rate", "somebody set another ceiling of its rate"
+    CLASS = "class", "somebody gave it another class"
+    DEADLINE = "deadline", "somebody set another deadline, or took it away"
     RETRY = "retry", "somebody asked for another try"
     PROGRESS = "progress", "how far it is; only streamed, never kept"
 
@@ -63,6 +65,7 @@ class ChangeKind(_Kind):
     NODE = "node", "a node joined, came, went, or is given no more work"
     ENDPOINT = "endpoint", "an endpoint appeared, or its names, labels or access changed"
     POLICY = "policy", "a version of the policy came into a state"
+    QOS = "qos", "a version of links, classes and calendars came into a state"
     HALT = "halt", "an operator halted something, or released it"
     NOW = "now", "the first message of a stream: its number is the one to begin after; no change"
     RELOAD = "reload", "changes were missed, because they are no longer kept: read everything anew; no change"
@@ -74,6 +77,7 @@ CHANGE_STATES: Final[Mapping[ChangeKind, tuple[str, ...]]] = {
     ChangeKind.NODE: ("enrolled", "attached", "detached", "draining", "revoked", "removed"),
     ChangeKind.ENDPOINT: ("made", "changed"),
     ChangeKind.POLICY: ("proposed", "active", "retired"),
+    ChangeKind.QOS: ("proposed", "active", "retired"),
     ChangeKind.HALT: ("halted", "released"),
 }
 """The states that a change of each kind can say."""
@@ -82,7 +86,11 @@ CHANGE_STATES: Final[Mapping[ChangeKind, tuple[str, ...]]] = {
 class AuditKind(_Kind):
     """What a link of the audit chain records."""
 
-    SERVICE_STARTED = "service_started", "the service started"
+    SERVICE_STARTED = (
+        "service_started",
+        "the service started; `weaker`: which protection of the last start it has lost with a setting",
+        "weaker",
+    )
     REMOVED_OLD = (
         "removed_old",
         "so many plans, lists and transfers were removed that are kept no longer",
@@ -94,6 +102,11 @@ class AuditKind(_Kind):
         "proof_failed",
         "somebody gave a wrong proof in a person's session, or at the provider for it (from `address`)",
         "address reason",
+    )
+    CONSENTED = (
+        "consented",
+        "a person agreed to a request, before it was done; `statement` is the whole signed statement",
+        "action proof statement",
     )
     PASSKEY_ADDED = "passkey_added", "a person added a passkey", "passkey name"
     PASSKEY_REMOVED = "passkey_removed", "a passkey was removed, by its person or an administrator", "passkey name"
@@ -119,6 +132,11 @@ class AuditKind(_Kind):
         "person_arrived",
         "somebody signed in for the first time, and became a person by the groups of an identity",
         "name roles groups issuer subject",
+    )
+    PERSON_RENAMED = (
+        "person_renamed",
+        "a person has another name at the issuer that they come from, and so here",
+        "name name_before issuer subject",
     )
     RIGHTS_CHANGED = "rights_changed", "a person's roles or groups changed, and why", "name roles groups cause"
     IDENTITY_LINKED = "identity_linked", "an identity was made a person's", "name issuer subject"
@@ -197,7 +215,9 @@ class AuditKind(_Kind):
     TRANSFER_CHANGED = "transfer_changed", "an entry was added to a transfer's history", "event state attempt message"
     RECEIPT_MADE = "receipt_made", "a receipt was signed", "transfer"
     POLICY_PROPOSED = "policy_proposed", "a version of the policy was proposed", "digest"
-    POLICY_PUBLISHED = "policy_published", "a version of the policy was published", "digest note"
+    POLICY_PUBLISHED = "policy_published", "a version of the policy was published", "digest note statement"
+    QOS_PROPOSED = "qos_proposed", "a version of links, classes and calendars was proposed", "digest"
+    QOS_PUBLISHED = "qos_published", "a version of links, classes and calendars was published", "digest note proof"
 
 
 class TransferEvent(Model):
@@ -211,10 +231,10 @@ class TransferEvent(Model):
 
 
 class Change(Model):
-    """Something changed: a plan, transfer, node, endpoint, policy or halt. Read it for what it is now.
+    """Something changed: a plan, transfer, node, endpoint, policy, QoS or halt. Read it for what it is now.
 
     Kind `now` begins a stream that has no past; `reload` says that changes were missed. `state` says what happened: a
-    state of the plan, transfer or policy version, or confirmed, declined, approved or refused (plan); enrolled,
+    state of the plan, transfer or version (policy, QoS), or confirmed, declined, approved or refused (plan); enrolled,
     attached, detached, draining, revoked or removed (node); made or changed (endpoint); halted or released (halt).
     """
 

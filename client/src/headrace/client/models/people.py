@@ -146,6 +146,18 @@ class AcceptInvitation(Model):
     )
 
 
+class InvitationLook(Model):
+    """The token of a one-time link, whose name is asked for."""
+
+    token: Annotated[str, StringConstraints(max_length=200), Field(repr=False)]
+
+
+class Invited(Model):
+    """Who is invited by a one-time link."""
+
+    name: str | None = Field(description="what the person signs in with; none: the first administrator chooses it")
+
+
 class PasswordChange(Model):
     """One's password, and the one to replace it."""
 
@@ -242,12 +254,23 @@ class GroupProposal(Model):
     changes: list[RightsChange] = []
 
 
+class IssuerHere(Model):
+    """A provider or directory of the service: its id (a directory's domain), and the issuer that bindings name."""
+
+    id: str
+    issuer: str
+
+
 class GroupBindings(Model):
-    """What groups give, and what is proposed; `changes`: whose rights the call has changed, or would change."""
+    """What groups give, and what is proposed; `changes`: whose rights the call has changed, or would change.
+
+    `issuers`: whose groups can give anything here.
+    """
 
     bindings: list[GroupBinding]
     changes: list[RightsChange] = []
     proposed: GroupProposal | None = None
+    issuers: list[IssuerHere] = []
 
 
 class TokenRequest(Proven):
@@ -272,5 +295,6 @@ class Token(Model):
     created: datetime
     expires: datetime
     last_used: datetime | None = None
-    person: str | None = Field(default=None, description="who made it")
+    person: str | None = Field(default=None, description="as whom it acts, who made it unless `made_by` did")
+    made_by: str | None = Field(default=None, description="the administrator who made it for a service account")
     secret: str | None = Field(default=None, repr=False)

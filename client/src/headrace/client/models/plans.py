@@ -17,6 +17,7 @@ from headrace.client.models.intents import (
     TransferIntent,
 )
 from headrace.client.models.policy import Rule
+from headrace.client.models.qos import PlannedQuality
 from headrace.client.models.steps import AllowedAction, NextStep
 from headrace.client.models.transfers import TransferState
 
@@ -69,6 +70,19 @@ class SurveyCounts(Model):
     overwrites_sample: list[str] = []
     deletes_sample: list[str] = []
     conflicts_sample: list[str] = []
+
+
+LossKind = Literal["replaced", "deleted"]
+
+
+class Loss(Model):
+    """One name at the destination that a plan replaces or deletes, as it was when it was surveyed."""
+
+    how: LossKind
+    path: str = Field(description="below the plan's destination")
+    kind: Literal["file", "dir", "symlink"]
+    bytes: Count
+    modified: datetime | None = Field(default=None, description="last change of its content")
 
 
 class DecidingFact(Model):
@@ -192,6 +206,7 @@ class Plan(Model):
     hours: RunHours | None = Field(default=None, description="hours in which alone it runs")
     eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
     estimate: Estimate | None = Field(default=None, description="that as a range, and where it comes from")
+    quality: PlannedQuality | None = Field(default=None, description="its class, links and hours")
     quotas: list[QuotaUse] = Field(default=[], description="of whom and what it concerns, this plan not included")
     confirmed: bool = False
     approvals: list[ApprovalView] = []

@@ -85,12 +85,13 @@ class RotationRequest(Proven):
 
 
 class JoinToken(Model):
-    """Shown once. `commands` are the lines to run on the other host."""
+    """Shown once. `commands` are the lines to run on the other host: to join, and after each restart of the host."""
 
     token: Annotated[str, Field(repr=False)]
     name: str
     expires: datetime
     commands: Annotated[list[str], Field(repr=False)]
+    only_here: str = Field(default="", description="what stands against nodes on other hosts; empty: nothing")
 
 
 HaltScope = Literal["everything", "transfer", "person", "agent", "endpoint", "node"]
@@ -122,10 +123,16 @@ class Halt(Model):
 class HealthCode(StrEnum):
     """What can be wrong with a service; docs/errors.md says what to do."""
 
+    ACCESS_LOST = "access_lost"
     AUDIT_UNSENT = "audit_unsent"
     AUDIT_UNWRITABLE = "audit_unwritable"
+    CLOCK_DIFFERS = "clock_differs"
     KEY_UNUSABLE = "key_unusable"
+    LEAVERS_UNSEEN = "leavers_unseen"
     POLICY_DIFFERS = "policy_differs"
+    POLICY_UNPROVEN = "policy_unproven"
+    QOS_UNREADABLE = "qos_unreadable"
+    SIGN_IN_UNAVAILABLE = "sign_in_unavailable"
     STORE_BUSY = "store_busy"
     STORE_FAILED = "store_failed"
     STORE_FULL = "store_full"

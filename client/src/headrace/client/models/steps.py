@@ -9,7 +9,7 @@ NextStepKind = Literal[
 ]
 PlanAction = Literal["confirm", "decline", "approve", "refuse", "submit", "revise", "drop"]
 """What people do to a plan."""
-ControlAction = Literal["pause", "resume", "cancel", "retry", "set_rate"]
+ControlAction = Literal["pause", "resume", "cancel", "retry", "set_rate", "set_class", "set_deadline"]
 """How a transfer is steered: what `control` takes."""
 TransferAction = Literal[ControlAction, "halt", "release", "run_again"]
 """What people do to a transfer."""

@@ -6,8 +6,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Model, Problem, Rate, Reason, Sha256
+from headrace.client.models.base import AwareMoment, Count, Model, Problem, Rate, Reason, Sha256
 from headrace.client.models.intents import RunHours
+from headrace.client.models.qos import QosName, TransferShare
 from headrace.client.models.steps import AllowedAction, ControlAction, NextStep
 
 
@@ -62,6 +63,9 @@ class Progress(Model):
     bytes_durable: Count = 0
     bytes_failed: Count = Field(default=0, description="bytes of the files that did not arrive")
     resent_bytes: Count = 0
+    sources_kept: Count = Field(
+        default=0, description="of the sources of a move that have arrived, those that stay; its receipt says why"
+    )
     rate_bps: Count = 0
     average_bps: Count | None = Field(default=None, description="durable bits over the time that its attempts took")
     streams: Count = 0
@@ -69,6 +73,7 @@ class Progress(Model):
     eta_s: Count | None = Field(default=None, description="how long it still takes, by what is measured of it")
     eta_low_s: Count | None = Field(default=None, description="the least that this may be")
     eta_high_s: Count | None = Field(default=None, description="the most")
+    share: TransferShare | None = Field(default=None, description="what it gets of links, where it runs over any")
     at: datetime | None = None
 
 
@@ -96,10 +101,12 @@ class Transfer(Model):
     goes_on: datetime | None = Field(
         default=None, description="when it goes on by itself, while it waits for its hours or those of policy"
     )
+    qos_class: str = Field(default="", description="its class, by which it gets its share of links")
     deadline: datetime | None = Field(default=None, description="when it is to be done, if that was asked for")
     deadline_at_risk: bool = Field(
         default=False, description="its deadline passed before it ended, or will have at its present rate"
     )
+    deadline_note: str = Field(default="", description="why its deadline is at risk")
     started: datetime | None = None
     active_s: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="how long its attempts took, without the pauses and waits between them"
@@ -127,6 +134,7 @@ class Limit(StrEnum):
     HOURS = "hours"
     STALLED = "stalled"
     CEILING = "ceiling"
+    SHARE = "share"
     FILE_COST = "file_cost"
     SOURCE_STORAGE = "source_storage"
     DESTINATION_STORAGE = "destination_storage"
@@ -198,14 +206,35 @@ class FailedFile(Model):
     error: str
     message: str
     retry: bool
+    advice: str = Field(default="", description="what to do about it, as one sentence; empty: no more than `message`")
 
 
 class ControlRequest(Model):
-    """Steer a running transfer. `rate_bps` with `set_rate`: null lifts the ceiling to the plan's own."""
+    """Steer a running transfer."""
 
     action: ControlAction
     reason: Reason = ""
-    rate_bps: Rate | None = None
+    rate_bps: Rate | None = Field(default=None, description="with `set_rate`: null lifts the ceiling to the plan's own")
+    qos_class: QosName | None = Field(default=None, description="with `set_class`: no higher one than policy gives")
+    deadline: AwareMoment | None = Field(default=None, description="with `set_deadline`: null takes it away")
+
+
+class KeptReason(StrEnum):
+    """Why a move left a source where it was, although the destination holds it."""
+
+    CHANGED = "changed"
+    DIFFERS = "differs"
+    UNPROVEN = "unproven"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+class KeptSources(Model):
+    """Sources that a move left where they were, for one reason, as the source's node signed it."""
+
+    reason: KeptReason
+    count: Count
+    detail: str = Field(description="why, in the node's words, for the first of them")
 
 
 class Receipt(Model):
@@ -217,3 +246,6 @@ class Receipt(Model):
     created: datetime
     document: str
     summary: str = ""
+    sources_kept: list[KeptSources] = Field(
+        default=[], description="sources of a move that have arrived and stay; the signed document names the first 100"
+    )

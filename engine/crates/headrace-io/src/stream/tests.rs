@@ -13,7 +13,8 @@ use rustls::{
     ClientConfig, ClientConnection, ServerConfig, ServerConnection, Stream, SupportedCipherSuite,
 };
 
-use super::{ConnectError, Patience, TlsStream};
+use super::halves::Writing;
+use super::{ConnectError, Patience, Records, TlsStream};
 use crate::tls::{
     ALPN_DATA, Identity, client_config, client_config_with, peer_name, server_config,
 };
@@ -22,6 +23,12 @@ const PATIENCE: Patience = Patience {
     connect: Duration::from_mins(1),
     stalled_after: Duration::from_mins(1),
     unsent_bytes: 2 << 20,
+    records: Records::Own,
+};
+/// The same, with records of rustls.
+const BUFFERED: Patience = Patience {
+    records: Records::Rustls,
+    ..PATIENCE
 };
 /// For who waits as long as it takes.
 #[expect(clippy::unnecessary_wraps, reason = "it is what a write asks")]
@@ -166,7 +173,8 @@ fn both_roles_export_what_a_buffered_connection_exports_with_either_hash() {
 #[test]
 fn keys_are_agreed_on_in_a_way_that_holds_against_later_computers_too() {
     let group = |stream: &TlsStream| {
-        let group = stream.tls.negotiated_key_exchange_group();
+        let tls = stream.tls.lock();
+        let group = tls.negotiated_key_exchange_group();
         group.expect("a handshake").name()
     };
     let (dialled, accepted) = pair(settings().0);
@@ -214,11 +222,19 @@ fn content_of_many_records_arrives_whole_however_it_is_read() {
     });
 }
 
+/// Sixteen records or so, instead of many millions.
+fn change_keys_after(stream: &mut TlsStream, records: u64) {
+    let Writing::Own(sealer) = &mut stream.writing else {
+        panic!("records of rustls");
+    };
+    sealer.records_per_key = records;
+}
+
 #[test]
 fn keys_are_changed_before_they_are_used_up() {
     let (mut from, mut to) = pair(settings().0);
     // Sixteen records instead of many millions; `LENGTH` needs a dozen times that.
-    from.sealer.records_per_key = 16;
+    change_keys_after(&mut from, 16);
     let sent = content(LENGTH);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -462,6 +478,117 @@ fn no_nonce_is_used_twice_whatever_the_settings_say_of_session_tickets() {
         let sent = stream.write_all(b"hello", &[], &mut patient);
         sent.expect("sent");
     });
+}
+
+/// Both ends of one connection, each with its own records.
+fn pair_of(dialling: Patience, accepting: Patience) -> (TlsStream, TlsStream) {
+    let (client, server) = settings();
+    let (listener, address) = listen();
+    thread::scope(|scope| {
+        let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, dialling));
+        let (socket, _) = listener.accept().expect("a caller");
+        let accepted = TlsStream::accept(socket, &server, ALPN_DATA, accepting);
+        let dialled = dialled.join().expect("no panic");
+        (dialled.expect("dialled"), accepted.expect("accepted"))
+    })
+}
+
+#[test]
+fn records_of_rustls_and_ours_are_understood_at_either_end() {
+    let sent = content(LENGTH);
+    for (dialling, accepting) in [
+        (BUFFERED, BUFFERED),
+        (BUFFERED, PATIENCE),
+        (PATIENCE, BUFFERED),
+    ] {
+        let (mut near, far) = pair_of(dialling, accepting);
+        assert_eq!(
+            near.exporter(LABEL).expect("a key"),
+            far.exporter(LABEL).expect("a key")
+        );
+        assert_eq!(near.cipher(), far.cipher());
+        let (mut reader, writer) = far.split().expect("halves");
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // Both halves work at the same time.
+                for part in sent.chunks(100_000) {
+                    writer.write_all(part, &mut patient).expect("sent");
+                }
+            });
+            scope.spawn(|| {
+                let mut received = vec![0; LENGTH];
+                for part in received.chunks_mut(77_777) {
+                    reader.read_exact(part, &mut patient).expect("content");
+                }
+                assert!(received == sent);
+                let end = reader.read_exact(&mut [0], &mut patient);
+                let end = end.expect_err("the end");
+                assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
+                assert!(!end.to_string().contains("cut off"), "{end}");
+            });
+            near.write_all(&sent[..1000], &sent[1000..], &mut patient)
+                .expect("sent");
+            let mut received = vec![0; LENGTH];
+            near.read_exact(&mut received, &mut patient)
+                .expect("content");
+            assert!(received == sent);
+            near.close().expect("closed");
+            assert!(near.write_all(b"more", b"", &mut patient).is_err());
+        });
+    }
+}
+
+#[test]
+fn with_records_of_rustls_a_cut_and_what_was_altered_are_errors_too() {
+    for alters in [false, true] {
+        let (client, server) = settings();
+        let (listener, address) = listen();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let tls = ClientConnection::new(client, peer_name());
+                let mut tls = tls.expect("a client");
+                let mut socket = TcpStream::connect(address).expect("a socket");
+                while tls.is_handshaking() || tls.wants_write() {
+                    tls.complete_io(&mut socket).expect("a handshake");
+                }
+                let mut sealed = Vec::new();
+                for part in [b"first", b"again"] {
+                    tls.writer().write_all(part).expect("memory");
+                    tls.write_tls(&mut sealed).expect("memory");
+                }
+                if alters {
+                    *sealed.last_mut().expect("a tag") ^= 1;
+                }
+                socket.write_all(&sealed).expect("sent");
+                if alters {
+                    let told = tls.complete_io(&mut socket).expect_err("an alert");
+                    assert!(told.to_string().contains("BadRecordMac"), "{told}");
+                } else {
+                    socket.shutdown(Shutdown::Write).expect("closed");
+                }
+            });
+            let (socket, _) = listener.accept().expect("a caller");
+            let accepted = TlsStream::accept(socket, &server, ALPN_DATA, BUFFERED);
+            let mut stream = accepted.expect("accepted");
+            let mut bytes = [0; 5];
+            stream.read_exact(&mut bytes, &mut patient).expect("good");
+            assert_eq!(&bytes, b"first");
+            if !alters {
+                stream.read_exact(&mut bytes, &mut patient).expect("good");
+            }
+            for _ in 0..2 {
+                let error = stream.read_exact(&mut bytes, &mut patient);
+                let (expected, what) = if alters {
+                    (io::ErrorKind::InvalidData, "decrypt")
+                } else {
+                    (io::ErrorKind::UnexpectedEof, "cut off")
+                };
+                let error = error.expect_err("the end");
+                assert_eq!(error.kind(), expected);
+                assert!(error.to_string().contains(what), "{error}");
+            }
+        });
+    }
 }
 
 mod openssl;

@@ -222,7 +222,7 @@ impl Copier<'_> {
         let started = Instant::now();
         self.ends
             .hub
-            .start_attempt(&ticket, &lists, &results)
+            .start_attempt(&ticket, (&lists, &results), "")
             .await?;
         let ended = self.follow(plan).await?;
         let seconds = started.elapsed().as_secs_f64();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use headrace_core::sealed::PublicKey;
+use headrace_core::shares::TransferShare;
 use headrace_core::ticket::Part;
 use headrace_core::value::Id;
 use tokio::task::JoinHandle;
@@ -27,17 +28,20 @@ const LOST_AFTER_MS: i64 = 60_000;
 const KEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Hub {
-    /// Sends a ticket to its nodes. `lists_dir` holds its lists, results are written into `result_dir`.
+    /// Sends a ticket to its nodes. `lists_dir` holds its lists, results are written into `result_dir`; `share` is its share of links
+    /// (JSON), which is empty where it takes part in none.
     ///
     /// # Errors
     /// What a node says, `node_unreachable`, `no_data_path`, `already_running`; nothing runs then.
     pub async fn start_attempt(
         &self,
         ticket: &str,
-        lists_dir: &Path,
-        result_dir: &Path,
+        (lists_dir, result_dir): (&Path, &Path),
+        share: &str,
     ) -> Result<(), Problem> {
-        self.shared.start(ticket, lists_dir, result_dir).await
+        self.shared
+            .start(ticket, (lists_dir, result_dir), share)
+            .await
     }
 
     /// Hands a renewed ticket to the nodes of its attempt.
@@ -77,6 +81,25 @@ impl Hub {
         };
         self.shared
             .tell_running(&record, &to_node::Message::SetRate(message))
+            .await
+    }
+
+    /// Changes the share of links of a running attempt (JSON); an empty text takes it away. A node that schedules no links is not told.
+    ///
+    /// # Errors
+    /// `attempt_unknown`, `shares_invalid`, what a node says, or that it can't be reached.
+    pub async fn set_share(&self, transfer: &Id, share: &str) -> Result<(), Problem> {
+        if !share.is_empty() {
+            TransferShare::parse(share)?;
+        }
+        let running = self.shared.running(transfer).await;
+        let record = self.shared.known_end(transfer, running).await?;
+        let message = proto::SetShare {
+            transfer: transfer.to_string(),
+            share: share.to_owned(),
+        };
+        self.shared
+            .tell_running(&record, &to_node::Message::SetShare(message))
             .await
     }
 
@@ -141,8 +164,8 @@ impl Shared {
     async fn start(
         self: &Arc<Self>,
         text: &str,
-        lists_dir: &Path,
-        result_dir: &Path,
+        (lists_dir, result_dir): (&Path, &Path),
+        share: &str,
     ) -> Result<(), Problem> {
         let ticket = claims(text)?;
         let source = self.link(ticket.source_node)?;
@@ -158,6 +181,7 @@ impl Shared {
                 ticket: text.to_owned(),
                 dial: dial.into(),
                 peer_addresses: addresses,
+                share: share.to_owned(),
             };
             if let Err(problem) = link.command(to_node::Message::Start(start)).await {
                 self.undo_start(&id, earlier).await;
@@ -203,29 +227,45 @@ impl Shared {
         self.tell_running(record, &stop).await
     }
 
-    /// Commands every node of an attempt that has not ended; the first problem is given after all were tried.
+    /// Commands every node of an attempt that has not ended, so that none waits for another; the first problem is given after all
+    /// were tried.
     async fn tell_running(
         &self,
         record: &Record,
         message: &to_node::Message,
     ) -> Result<(), Problem> {
-        let mut result = Ok(());
-        for node in record.nodes() {
-            if record.part(node).is_some_and(|part| record.ended(part)) {
-                continue;
-            }
-            let told = match self.link(node) {
-                Ok(link) => link.command(message.clone()).await,
-                Err(problem) => Err(problem),
-            };
-            let is_unknown = |problem: &Problem| problem.is(ControlCode::AttemptUnknown);
-            if told.as_ref().is_err_and(is_unknown) && self.has_ended(record, node).await {
-                // Meanwhile, and the node knows that we have its end.
-                continue;
-            }
-            result = result.and(told);
+        let (source, destination) = (record.source, record.destination);
+        if source == destination {
+            return self.tell_one(record, source, message).await;
         }
-        result
+        let (first, second) = tokio::join!(
+            self.tell_one(record, destination, message),
+            self.tell_one(record, source, message)
+        );
+        first.and(second)
+    }
+
+    /// Commands one node of an attempt, if it has not ended there.
+    async fn tell_one(
+        &self,
+        record: &Record,
+        node: PublicKey,
+        message: &to_node::Message,
+    ) -> Result<(), Problem> {
+        if record.part(node).is_some_and(|part| record.ended(part)) {
+            return Ok(());
+        }
+        let told = match self.link(node) {
+            Ok(link) if !link.knows(message) => Ok(()),
+            Ok(link) => link.command(message.clone()).await,
+            Err(problem) => Err(problem),
+        };
+        let is_unknown = |problem: &Problem| problem.is(ControlCode::AttemptUnknown);
+        if told.as_ref().is_err_and(is_unknown) && self.has_ended(record, node).await {
+            // Meanwhile, and the node knows that we have its end.
+            return Ok(());
+        }
+        told
     }
 
     /// Whether this attempt has ended at a node, as far as is known now.

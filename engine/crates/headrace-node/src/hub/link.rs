@@ -79,6 +79,8 @@ impl Skews {
 /// An attached node.
 pub(super) struct Link {
     pub(super) node: PublicKey,
+    /// What the node can do besides the version of the protocol.
+    features: u64,
     reach: Mutex<Reach>,
     /// What was told of it last, and its clock.
     announced: Mutex<(HubEvent, Skews)>,
@@ -93,13 +95,14 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(
-        node: PublicKey,
+        (node, features): (PublicKey, u64),
         reach: Reach,
         announced: (HubEvent, i64),
         out: mpsc::Sender<Result<ToNode, tonic::Status>>,
     ) -> Self {
         Self {
             node,
+            features,
             reach: Mutex::new(reach),
             announced: Mutex::new((announced.0, Skews::new(announced.1))),
             out,
@@ -108,6 +111,15 @@ impl Link {
             listings: Mutex::new(HashMap::new()),
             goodbye: watch::Sender::new(None),
         }
+    }
+
+    /// Whether the node can do something with this: what is of a feature is only for nodes that have it.
+    pub(super) fn knows(&self, message: &to_node::Message) -> bool {
+        let of_links = matches!(
+            message,
+            to_node::Message::SetShare(_) | to_node::Message::SetShares(_)
+        );
+        !of_links || self.features & proto::SHARES != 0
     }
 
     pub(super) fn reach(&self) -> Reach {

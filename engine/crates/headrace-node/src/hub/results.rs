@@ -355,6 +355,7 @@ pub(super) mod tests {
             started: moment,
             ended: moment,
             changed: vec![],
+            sources_kept: None,
         }
     }
 

@@ -197,6 +197,7 @@ impl Shared {
         if link.tell(to_node::Message::Welcome(welcome)).await.is_ok() {
             tracing::info!(%node, "node attached");
             self.events.push(event).await;
+            self.tell_links(&link).await;
             let why = tokio::select! {
                 why = Arc::clone(&self).read_node(&link, messages, expected, attempts) => why,
                 why = link.closed() => why.to_string(),
@@ -223,6 +224,7 @@ impl Shared {
         out: &mpsc::Sender<Result<ToNode, Status>>,
     ) -> Result<(Arc<Link>, Welcome, HubEvent, Vec<AttemptId>), Problem> {
         self.enrolled(node)?;
+        let features = hello.versions.unwrap_or_default().features;
         let version = common_version(hello.versions)?;
         let now = (self.clock)();
         let skew = hello.clock_unix_ms.saturating_sub(now.unix_ms());
@@ -250,7 +252,12 @@ impl Shared {
         let reach = Reach {
             addresses: data_addresses.clone(),
         };
-        let link = Arc::new(Link::new(node, reach, (event.clone(), skew), out.clone()));
+        let link = Arc::new(Link::new(
+            (node, features),
+            reach,
+            (event.clone(), skew),
+            out.clone(),
+        ));
         self.add_link(&link)?;
         let (successions, hub_succession) = self.announced.lock().clone();
         let welcome = Welcome {

@@ -254,6 +254,7 @@ impl Session {
         stream: &mut Streaming<ToNode>,
     ) -> Result<(), Problem> {
         self.check(&welcome)?;
+        self.shared.attempts.hub_can(welcome.features);
         let shared = Arc::clone(&self.shared);
         let learn = move || shared.learn(&welcome.successions, &welcome.hub_succession);
         let learned = blocking(learn).await?;
@@ -333,6 +334,9 @@ impl Session {
             return Ok(());
         };
         if let Some(done) = self.steer(&message) {
+            if let Err(problem) = &done {
+                tracing::warn!(code = %problem.code, "what the service asked for is refused: {problem}");
+            }
             return self.send(call, answer_of(done)).await;
         }
         if self.lane(&message).available_permits() == 0 {
@@ -372,6 +376,8 @@ impl Session {
                 attempts.stop(&stop.transfer, StopCause::Requested(stop.reason.clone()))
             }
             to_node::Message::SetRate(rate) => attempts.set_rate(&rate.transfer, rate.rate_bps),
+            to_node::Message::SetShare(told) => attempts.set_share(&told.transfer, &told.share),
+            to_node::Message::SetShares(links) => attempts.set_links(links),
             to_node::Message::Renew(ticket) => self
                 .shared
                 .with_settings(|_, roots| attempts.renew(ticket, roots)),

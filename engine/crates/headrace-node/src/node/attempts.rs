@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use headrace_core::sealed::{DocumentError, SigningKey};
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
 use headrace_core::ticket::{Execution, Part, VerifiedTicket};
 use headrace_core::value::{Id, Label};
@@ -20,7 +22,7 @@ use crate::blocking::blocking;
 use crate::config::Roots;
 use crate::convert::{AttemptId, Outcome, ProgressCounts, outcome_out, progress_out, violation};
 use crate::problem::{ControlCode, Problem};
-use crate::proto::{self, Dial};
+use crate::proto::{self, Dial, READS_KEPT_SOURCES};
 use crate::state::{self, StateDir};
 use crate::transport::Clock;
 
@@ -41,6 +43,8 @@ pub(super) struct Attempts {
     ends: Mutex<BTreeMap<AttemptId, End>>,
     /// How many are running, for who waits until none is.
     count: watch::Sender<usize>,
+    /// What the hub said last that it can do.
+    hub_features: AtomicU64,
     /// Rung when an end waits to be reported.
     pub(super) ended: Notify,
 }
@@ -126,6 +130,7 @@ impl Attempts {
             running: Mutex::default(),
             ends: Mutex::new(ends),
             count: watch::Sender::new(0),
+            hub_features: AtomicU64::new(0),
             ended: Notify::new(),
         })
     }
@@ -168,12 +173,14 @@ impl Attempts {
         fetch: impl Fn(AttemptId, proto::List, PathBuf) -> F,
     ) -> Result<(), Problem> {
         let ticket = self.verify(&start.ticket, roots)?;
+        let share = share_of(&start.share)?;
         let meet = meet(&ticket, start.dial, start.peer_addresses)?;
         let id = id_of(&ticket);
         self.reserve(&ticket).await?;
         let order = self.order(ticket, roots, meet, fetch).await;
         let started = match order {
             Ok(order) => {
+                let order = Order { share, ..order };
                 let mover = Arc::clone(&self.mover);
                 blocking(move || mover.start(order)).await.flatten()
             }
@@ -215,6 +222,21 @@ impl Attempts {
         let (ticket, moving) = self.moving(transfer)?;
         let ceiling = ticket.ticket().rate_ceiling_bps();
         moving.set_rate(rate_bps.into_iter().chain(ceiling).min());
+        Ok(())
+    }
+
+    /// Changes the share of links of an attempt.
+    pub(super) fn set_share(&self, transfer: &str, text: &str) -> Result<(), Problem> {
+        let share = share_of(text)?;
+        self.moving(transfer)?.1.set_share(share);
+        Ok(())
+    }
+
+    /// Takes the links that this node schedules.
+    pub(super) fn set_links(&self, text: &str) -> Result<(), Problem> {
+        let links = Links::parse(text)?;
+        tracing::info!(links = links.0.len(), "the links of this node were told");
+        self.mover.set_links(&links);
         Ok(())
     }
 
@@ -428,6 +450,7 @@ impl Attempts {
             meet,
             overwrites,
             deletes,
+            share: None,
         })
     }
 
@@ -487,9 +510,18 @@ impl Attempts {
         kept_on_disk.and(removed.into_iter().collect())
     }
 
+    /// Note what the hub can do: statements hold nothing that it would refuse.
+    pub(super) fn hub_can(&self, features: u64) {
+        self.hub_features.store(features, Ordering::Relaxed);
+    }
+
     fn sealed(&self, id: &AttemptId, end: MoveEnd, progress: ProgressCounts) -> End {
-        let seal =
-            |statement: &Statement| statement.seal(&self.key).map(|document| document.text());
+        let reads_kept = self.hub_features.load(Ordering::Relaxed) & READS_KEPT_SOURCES != 0;
+        let seal = |statement: &Statement| {
+            let mut said = statement.clone();
+            said.sources_kept = said.sources_kept.filter(|_| reads_kept);
+            said.seal(&self.key).map(|document| document.text())
+        };
         let statements = end.statements.iter().map(seal).collect::<Result<_, _>>();
         let (mut outcome, mut problem, statements) = match statements {
             Ok(statements) => (end.outcome, end.problem, statements),
@@ -603,6 +635,12 @@ async fn open_roots(
     .await?
 }
 
+/// A share as it was told; nothing of an empty text.
+fn share_of(text: &str) -> Result<Option<TransferShare>, Problem> {
+    let told = Some(text).filter(|text| !text.is_empty());
+    Ok(told.map(TransferShare::parse).transpose()?)
+}
+
 fn id_of(ticket: &VerifiedTicket) -> AttemptId {
     AttemptId {
         transfer: ticket.ticket().transfer.clone(),
@@ -638,6 +676,8 @@ mod tests {
         fn start(&self, _order: Order) -> Result<Arc<dyn Moving>, Problem> {
             Err(Problem::new(ControlCode::Internal, "nothing moves here"))
         }
+
+        fn set_links(&self, _links: &Links) {}
 
         fn forget(&self, _transfer: &Id, _roots: &Roots) -> Result<(), Problem> {
             Ok(())

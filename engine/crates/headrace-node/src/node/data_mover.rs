@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure, Retry};
 use headrace_core::sealed::SigningKey;
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::{Achieved, MAX_CHANGED, Role, Statement};
 use headrace_core::ticket::{Ticket, VerifiedTicket, Verify};
 use headrace_core::value::{Digest, Id};
@@ -71,6 +72,7 @@ impl Mover for DataMover {
             meet,
             overwrites,
             deletes,
+            share,
         } = order;
         let local = second_root.is_some();
         let role = match (second_root, ticket.part()) {
@@ -93,6 +95,7 @@ impl Mover for DataMover {
             peer,
             overwrites: overwrites.path,
             deletes: deletes.path,
+            share,
             state_dir: self.state_dir.clone(),
             tuning: Tuning::default(),
         };
@@ -104,6 +107,10 @@ impl Mover for DataMover {
             local,
             key: self.key.clone(),
         }))
+    }
+
+    fn set_links(&self, links: &Links) {
+        self.plane.set_links(links);
     }
 
     fn forget(&self, transfer: &Id, roots: &Roots) -> Result<(), Problem> {
@@ -162,6 +169,10 @@ impl Moving for DataMoving {
         self.handle.set_rate(rate_bps);
     }
 
+    fn set_share(&self, share: Option<TransferShare>) {
+        self.handle.set_share(share.filter(|_| !self.local));
+    }
+
     fn renew(&self, ticket: VerifiedTicket) {
         if let Err(failure) = self.handle.renew(ticket) {
             tracing::warn!("a renewed ticket is not taken: {failure}");
@@ -202,9 +213,11 @@ impl Moving for DataMoving {
 
 impl DataMoving {
     fn statement(&self, role: Role, outcome: Outcome, fields: &StatementFields) -> Statement {
-        if let (Role::Source, Some(first)) = (role, fields.sources_kept.first()) {
-            let (transfer, kept) = (&self.ticket.transfer, fields.sources_kept.len());
-            tracing::warn!(%transfer, kept, first, "sources of a move stay although they have arrived");
+        let sources_kept = (role == Role::Source && self.ticket.execution.delete_source)
+            .then(|| fields.sources_kept.clone());
+        for kept in sources_kept.iter().flatten() {
+            let (transfer, count, why) = (&self.ticket.transfer, kept.count, &kept.detail);
+            tracing::warn!(%transfer, count, why, "sources of a move stay although they have arrived");
         }
         let totals = &fields.totals;
         let mut room = MAX_CHANGED_BYTES;
@@ -249,6 +262,7 @@ impl DataMoving {
             started: fields.started,
             ended: fields.ended,
             changed,
+            sources_kept,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headrace_core::list::ListDigest;
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
 use headrace_core::ticket::VerifiedTicket;
 use headrace_core::value::Id;
@@ -25,6 +26,9 @@ pub trait Mover: Send + Sync {
     /// Why it can't run: nothing was changed then.
     fn start(&self, order: Order) -> Result<Arc<dyn Moving>, Problem>;
 
+    /// Schedules these links from now on, and no others.
+    fn set_links(&self, links: &Links);
+
     /// Removes temporaries and journal of a transfer; it is no error when there are none.
     ///
     /// # Errors
@@ -38,6 +42,8 @@ pub trait Moving: Send + Sync {
     fn progress(&self) -> ProgressCounts;
     /// Changes its rate; `None` is what the ticket says.
     fn set_rate(&self, rate_bps: Option<u64>);
+    /// Changes its share of links; `None` takes part in none.
+    fn set_share(&self, share: Option<TransferShare>);
     /// Prolongs it. Without a renewal it ends by itself when its ticket expires.
     fn renew(&self, ticket: VerifiedTicket);
     /// Ends it at the next unit or batch; the journal stays.
@@ -73,6 +79,8 @@ pub struct Order {
     pub overwrites: ListFile,
     /// The delete list.
     pub deletes: ListFile,
+    /// Its share of links.
+    pub share: Option<TransferShare>,
 }
 
 /// How both ends of an attempt meet.

@@ -10,7 +10,8 @@ use headrace_core::entry::Kind;
 use headrace_core::list::MAX_LINE_BYTES;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::{Document, DocumentType, MAX_DOCUMENT_BYTES, PublicKey};
-use headrace_core::statement::{Role, Statement};
+use headrace_core::statement::{Kept, Role, Statement};
+use headrace_core::text::visible;
 use headrace_core::value::{Digest, decimal};
 use headrace_io::root::Root;
 use serde::Deserialize;
@@ -119,7 +120,7 @@ impl Verify {
             json!({
                 "role": statement.role, "node": statement.node, "outcome": statement.outcome,
                 "files": statement.files.to_string(), "bytes": statement.bytes.to_string(),
-                "verified": statement.verified,
+                "verified": statement.verified, "sources_kept": statement.sources_kept,
             })
         };
         let document = json!({
@@ -143,6 +144,7 @@ impl Verify {
             files,
             bytes,
             failed,
+            sources_kept,
             ..
         } in statements
         {
@@ -154,6 +156,7 @@ impl Verify {
             lines.push(format!(
                 "{role} node {node}: {files} files, {bytes} bytes, {failed} failed"
             ));
+            lines.extend(sources_kept.iter().flatten().map(stays));
         }
         if self.list.is_some() {
             lines.push("the list of files is the one the destination signed".to_owned());
@@ -171,6 +174,26 @@ impl Verify {
         }
         out.say(&document, &lines.join("\n"));
     }
+}
+
+/// What a source's node says of files that a move left there.
+fn stays(kept: &Kept) -> String {
+    let Kept {
+        count,
+        detail,
+        names,
+        ..
+    } = kept;
+    let names: Vec<_> = names
+        .iter()
+        .take(MAX_SHOWN)
+        .map(|name| format!("`{}`", visible(name)))
+        .collect();
+    format!(
+        "  {count} sources stay: {} ({})",
+        visible(detail),
+        names.join(", ")
+    )
 }
 
 /// The statements in a receipt, each verified with the key of the node that it names.

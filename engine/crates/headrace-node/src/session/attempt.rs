@@ -9,6 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use crossbeam_channel::{Receiver, Sender};
 use headrace_core::code::{Code, Failure, Retry};
 use headrace_core::message::{Hello, Totals};
+use headrace_core::shares::TransferShare;
+use headrace_core::statement::Kept;
 use headrace_core::ticket::{Ticket, VerifiedTicket};
 use headrace_core::value::Timestamp;
 use headrace_io::root::Root;
@@ -17,10 +19,11 @@ use parking_lot::{Condvar, Mutex};
 
 use super::counters::{Counters, read};
 use super::diagnosis::Meter;
-use super::flows::{Flows, Side};
+use super::flows::{Flows, Marks, Side};
 use super::landing::EpochRules;
 use super::link::Guard;
 use super::pace::Pace;
+use super::shares::Claim;
 
 /// Which part this node plays, and where.
 #[derive(Debug, Clone)]
@@ -92,6 +95,8 @@ pub struct AttemptSpec {
     pub overwrites: Option<PathBuf>,
     /// `deletes.jsonl`; checked against the ticket. Not read by a source.
     pub deletes: Option<PathBuf>,
+    /// Its share of the links that its node was told of; `None` takes part in none.
+    pub share: Option<TransferShare>,
     /// The node's folder for journals; each transfer has its own in it.
     pub state_dir: PathBuf,
     /// Settings.
@@ -168,8 +173,8 @@ pub struct StatementFields {
     pub changed: Vec<String>,
     /// Source names deleted by a move.
     pub sources_deleted: u64,
-    /// Source names that a move could not delete though they had arrived, at most 100 reasons.
-    pub sources_kept: Vec<String>,
+    /// Sources that a move left where they were although they had arrived, by reason.
+    pub sources_kept: Vec<Kept>,
 }
 
 /// The end of an attempt on this node.
@@ -235,6 +240,11 @@ impl AttemptHandle {
     pub fn set_rate(&self, rate_bps: Option<u64>) {
         *self.shared.wished_rate.lock() = rate_bps;
         self.shared.apply_rate();
+    }
+
+    /// Change the share of links. Takes effect at once, also for who waits.
+    pub fn set_share(&self, share: Option<TransferShare>) {
+        self.shared.set_share(share);
     }
 
     /// Go on under a renewed ticket.
@@ -303,6 +313,7 @@ pub(super) struct Shared {
     pub(super) counters: Arc<Counters>,
     pub(super) flows: Flows,
     pub(super) pace: Arc<Pace>,
+    pub(super) claim: Arc<Claim>,
     wished_rate: Mutex<Option<u64>>,
     stop: Mutex<Option<StopReason>>,
     /// The session under way.
@@ -318,13 +329,14 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(ticket: VerifiedTicket) -> Arc<Self> {
+    pub(super) fn new(ticket: VerifiedTicket, claim: Claim) -> Arc<Self> {
         let rate_bps = ticket.ticket().rate_ceiling_bps();
         Arc::new(Self {
             ticket: Mutex::new(ticket),
             counters: Arc::default(),
             flows: Flows::default(),
             pace: Arc::new(Pace::new(rate_bps)),
+            claim: Arc::new(claim),
             wished_rate: Mutex::default(),
             stop: Mutex::default(),
             session: Mutex::default(),
@@ -390,6 +402,12 @@ impl Shared {
     pub(super) fn end(&self, end: AttemptEnd) {
         *self.ended.0.lock() = Some(end);
         self.ended.1.notify_all();
+    }
+
+    pub(super) fn set_share(&self, share: Option<TransferShare>) {
+        self.flows
+            .mark(share.as_ref().map(Marks::of).unwrap_or_default());
+        self.claim.change_share(share, &self.pace);
     }
 
     fn apply_rate(&self) {

@@ -1,5 +1,6 @@
 //! What a session counts while it runs: shared by all its threads, read by whoever watches.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -25,11 +26,13 @@ pub enum Stage {
     Commit,
     /// Waiting for the rate ceiling.
     Ceiling,
+    /// Waiting for a share of a link.
+    Share,
 }
 
 impl Stage {
     /// All stages, in the order content passes them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Read,
         Self::Hash,
         Self::Send,
@@ -38,6 +41,7 @@ impl Stage {
         Self::Write,
         Self::Commit,
         Self::Ceiling,
+        Self::Share,
     ];
 }
 
@@ -53,6 +57,8 @@ pub struct StageTimes {
     pub write_us: u64,
     pub commit_us: u64,
     pub ceiling_us: u64,
+    #[serde(default)]
+    pub share_us: u64,
 }
 
 /// Counters of one attempt; they only rise, over all its sessions.
@@ -78,23 +84,74 @@ pub struct Counters {
     pub streams: AtomicU64,
     /// Bytes that went over data connections, of all sessions: what arrived before an attempt is no part of it.
     pub stream_bytes: AtomicU64,
-    busy_ns: [AtomicU64; Stage::ALL.len()],
+    busy: [Busy; Stage::ALL.len()],
+}
+
+/// Time in one stage: of work that is done, and of what threads are at now, which a stalled storage may keep there for minutes.
+#[derive(Debug, Default)]
+struct Busy {
+    done_ns: AtomicU64,
+    /// Threads that are at work.
+    at_work: AtomicU64,
+    /// When they began, all added up.
+    begun_ns: AtomicU64,
+}
+
+impl Busy {
+    fn begin(&self, now_ns: u64) {
+        // In this order, and the other one at the end: a look in between finds too little, and the next one finds it.
+        self.begun_ns.fetch_add(now_ns, Ordering::SeqCst);
+        self.at_work.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn end(&self, begun_ns: u64, now_ns: u64) {
+        self.at_work.fetch_sub(1, Ordering::SeqCst);
+        self.begun_ns.fetch_sub(begun_ns, Ordering::SeqCst);
+        self.done_ns
+            .fetch_add(now_ns.saturating_sub(begun_ns), Ordering::SeqCst);
+    }
+
+    fn total_ns(&self, now_ns: u64) -> u64 {
+        let done = self.done_ns.load(Ordering::SeqCst);
+        let at_work = self.at_work.load(Ordering::SeqCst);
+        let begun = self.begun_ns.load(Ordering::SeqCst);
+        done + at_work.saturating_mul(now_ns).saturating_sub(begun)
+    }
+}
+
+/// Nanoseconds since the process first asked.
+fn now_ns() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Ends a stage of a thread, also when its work panics.
+struct AtWork<'b> {
+    busy: &'b Busy,
+    begun_ns: u64,
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.busy.end(self.begun_ns, now_ns());
+    }
 }
 
 impl Counters {
-    /// Do `work` and add its time to a stage.
+    /// Do `work` and add its time to a stage, while it lasts.
     pub fn time<T>(&self, stage: Stage, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        let elapsed = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        self.busy_ns[stage as usize].fetch_add(elapsed, Ordering::Relaxed);
-        result
+        let (busy, begun_ns) = (&self.busy[stage as usize], now_ns());
+        busy.begin(begun_ns);
+        let _ends = AtWork { busy, begun_ns };
+        work()
     }
 
-    /// Nanoseconds that threads spent in a stage.
+    /// Nanoseconds that threads spent in a stage so far.
     #[must_use]
     pub fn busy_ns(&self, stage: Stage) -> u64 {
-        self.busy_ns[stage as usize].load(Ordering::Relaxed)
+        let busy = &self.busy[stage as usize];
+        // A look while a thread begins or ends finds too little.
+        (0..3).map(|_| busy.total_ns(now_ns())).max().unwrap_or(0)
     }
 
     /// Time that threads spent in each stage, so far.
@@ -110,6 +167,7 @@ impl Counters {
             write_us: us(Stage::Write),
             commit_us: us(Stage::Commit),
             ceiling_us: us(Stage::Ceiling),
+            share_us: us(Stage::Share),
         }
     }
 
@@ -137,4 +195,59 @@ pub fn add(counter: &AtomicU64, count: u64) {
 /// Read a counter.
 pub fn read(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn work_that_lasts_counts_before_it_is_done() {
+        let counters = Counters::default();
+        let ((begin, begins), (end, ends)) = (channel(), channel::<()>());
+        std::thread::scope(|scope| {
+            let counters = &counters;
+            scope.spawn(move || {
+                counters.time(Stage::Write, || {
+                    begin.send(()).expect("somebody waits");
+                    ends.recv().expect("it is told");
+                });
+            });
+            begins.recv().expect("it begins");
+            let first = counters.busy_ns(Stage::Write);
+            let since = Instant::now();
+            let counts = || counters.busy_ns(Stage::Write) >= first + 5_000_000;
+            while !counts() && since.elapsed().as_secs() < 10 {
+                std::thread::yield_now();
+            }
+            let counted = counts();
+            end.send(()).expect("it waits");
+            assert!(counted, "it lasts all the time");
+        });
+        let after = counters.busy_ns(Stage::Write);
+        assert!(after >= 5_000_000);
+        // Nobody is at work any more.
+        assert_eq!(counters.busy_ns(Stage::Write), after);
+        assert_eq!(counters.busy_ns(Stage::Commit), 0);
+    }
+
+    #[test]
+    fn many_threads_add_up() {
+        let counters = Counters::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        counters.time(Stage::Hash, || std::hint::black_box(7));
+                    }
+                });
+            }
+        });
+        let busy = &counters.busy[Stage::Hash as usize];
+        assert_eq!(busy.at_work.load(Ordering::SeqCst), 0);
+        assert_eq!(busy.begun_ns.load(Ordering::SeqCst), 0);
+        assert!(counters.busy_ns(Stage::Hash) > 0);
+    }
 }

@@ -42,7 +42,9 @@ pub(super) fn run(
     let work = |number, stream| {
         let mut over = StreamOver::Done;
         guard.run(|| {
-            let inlet = StreamInlet::new(stream, &landing, &guard, &context.shared.counters);
+            let claim = &context.shared.claim;
+            let counters = &context.shared.counters;
+            let inlet = StreamInlet::new(stream, &landing, &guard, (counters, claim));
             over = take(inlet, number, &landing, (&control, &guard, &streams))?;
             Ok(())
         });

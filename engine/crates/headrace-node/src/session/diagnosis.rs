@@ -87,6 +87,7 @@ fn verdict(spent_ns: &[u64; Stage::ALL.len()]) -> String {
         Stage::Verify => "processor of the destination: verifying",
         Stage::Write => "destination storage: writing",
         Stage::Commit => "destination storage: making durable",
+        Stage::Share => "share: waiting for its turn on a link",
         Stage::Ceiling => "rate ceiling: waiting for it",
     };
     format!(
@@ -148,7 +149,7 @@ mod tests {
     fn the_busiest_stage_is_named_with_its_share() {
         let mut spent = [1_000_000; Stage::ALL.len()];
         assert_eq!(verdict(&spent), "");
-        spent[Stage::Write as usize] = 63_000_000;
+        spent[Stage::Write as usize] = 72_000_000;
         assert_eq!(
             verdict(&spent),
             "destination storage: writing takes 90% of the time of this node's transfer threads"

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use headrace_core::message::MAX_STREAMS;
-use headrace_io::flow::Flow;
+use headrace_core::shares::TransferShare;
+use headrace_io::flow::{Flow, Worker};
+use headrace_io::sockopt;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,22 @@ pub struct Side {
     pub stages: StageTimes,
 }
 
+/// How the packets of an attempt are marked, and how its connections react to loss and delay.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    dscp: Option<u8>,
+    congestion_control: Option<String>,
+}
+
+impl Marks {
+    pub(super) fn of(share: &TransferShare) -> Self {
+        Self {
+            dscp: share.dscp,
+            congestion_control: share.congestion_control.clone(),
+        }
+    }
+}
+
 /// The connections that are open now, and what was last seen of them.
 #[derive(Debug, Default)]
 pub(super) struct Flows(Mutex<State>);
@@ -35,6 +53,7 @@ struct State {
     taken: Option<Instant>,
     /// How those ended that are not open any more.
     ended: Vec<Flow>,
+    marks: Marks,
 }
 
 #[derive(Debug)]
@@ -42,14 +61,38 @@ struct Open {
     number: u16,
     since: Instant,
     socket: Arc<TcpStream>,
+    /// What the host gave it.
+    congestion_control: Option<String>,
+    worker: Worker,
 }
 
 impl Open {
+    /// Mark it so; without marks it is as the host made it. Says what the host does not do.
+    fn mark(&self, marks: &Marks) {
+        if let Err(error) = sockopt::set_dscp(&self.socket, marks.dscp.unwrap_or(0)) {
+            tracing::warn!(%error, "this host does not mark packets");
+        }
+        if let Some(name) = &marks.congestion_control {
+            match sockopt::set_congestion_control(&self.socket, name) {
+                Ok(()) => return,
+                Err(error) => {
+                    tracing::warn!(%error, name, "this host does not allow this congestion control: its own goes on");
+                }
+            }
+        }
+        // Not that of its class before.
+        if let Some(name) = &self.congestion_control
+            && let Err(error) = sockopt::set_congestion_control(&self.socket, name)
+        {
+            tracing::warn!(%error, name, "a connection cannot go back to this host's congestion control");
+        }
+    }
+
     /// `None` where the kernel does not say, as in some sandboxes.
     fn sample(&self, now: Instant) -> Option<Flow> {
         let age = now.saturating_duration_since(self.since);
         let age_us = u64::try_from(age.as_micros()).unwrap_or(u64::MAX);
-        Flow::of(&self.socket, self.number, age_us)
+        Flow::of(&self.socket, self.worker, self.number, age_us)
             .inspect_err(
                 |error| tracing::trace!(%error, "the kernel tells nothing of a connection"),
             )
@@ -65,7 +108,7 @@ pub(super) struct Listed<'f> {
 }
 
 impl Flows {
-    /// List a connection as long as what this gives is kept.
+    /// List a connection, which the calling thread serves, as long as what this gives is kept.
     pub(super) fn join(&self, number: u16, socket: Arc<TcpStream>) -> Listed<'_> {
         let mut state = self.0.lock();
         if state.open.is_empty() {
@@ -73,13 +116,28 @@ impl Flows {
             state.ended.clear();
         }
         state.taken = None;
-        state.open.push(Open {
+        let open = Open {
             number,
             since: Instant::now(),
+            congestion_control: sockopt::congestion_control(&socket).ok(),
             socket,
-        });
+            worker: Worker::current(),
+        };
+        if state.marks != Marks::default() {
+            open.mark(&state.marks);
+        }
+        state.open.push(open);
         let flows = self;
         Listed { flows, number }
+    }
+
+    /// Mark the connections that are open, and those that come, so.
+    pub(super) fn mark(&self, marks: Marks) {
+        let mut state = self.0.lock();
+        if state.marks != marks {
+            state.open.iter().for_each(|open| open.mark(&marks));
+            state.marks = marks;
+        }
     }
 
     /// What was last seen of the connections that are open, or of the last ones that were.
@@ -128,6 +186,64 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
+
+    #[test]
+    fn connections_are_marked_while_their_class_says_so_and_are_then_as_the_host_made_them() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        let socket = || Arc::new(TcpStream::connect(address).expect("a socket"));
+        let flows = Flows::default();
+        let (first, second) = (socket(), socket());
+        let own = sockopt::congestion_control(&first).expect("the kernel says");
+        let _first = flows.join(1, Arc::clone(&first));
+        flows.mark(Marks {
+            dscp: Some(46),
+            // Every kernel has it, and everybody may use it.
+            congestion_control: Some("reno".to_owned()),
+        });
+        let _second = flows.join(2, Arc::clone(&second));
+        for socket in [&first, &second] {
+            assert_eq!(sockopt::dscp(socket).expect("the kernel says"), 46);
+            assert_eq!(
+                sockopt::congestion_control(socket).expect("the kernel says"),
+                "reno"
+            );
+        }
+        flows.mark(Marks {
+            dscp: None,
+            congestion_control: Some("no_such_thing".to_owned()),
+        });
+        // Not that of the class before, either.
+        assert_eq!(
+            sockopt::congestion_control(&first).expect("the kernel says"),
+            own
+        );
+        flows.mark(Marks::default());
+        for socket in [&first, &second] {
+            assert_eq!(sockopt::dscp(socket).expect("the kernel says"), 0);
+            assert_eq!(
+                sockopt::congestion_control(socket).expect("the kernel says"),
+                own
+            );
+        }
+    }
+
+    #[test]
+    fn a_connection_that_the_kernel_tells_nothing_of_is_left_out_and_the_others_are_told_of() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        // The kernel refuses TCP_INFO for it, as some sandboxes do for all.
+        let (refused, _other) = std::os::unix::net::UnixStream::pair().expect("sockets");
+        let refused = TcpStream::from(std::os::fd::OwnedFd::from(refused));
+        let flows = Flows::default();
+        let first = flows.join(1, Arc::new(refused));
+        assert_eq!(flows.sample(Instant::now()), []);
+        let second = flows.join(2, Arc::new(TcpStream::connect(address).expect("a socket")));
+        let told = |now| -> Vec<_> { flows.sample(now).iter().map(|flow| flow.stream).collect() };
+        assert_eq!(told(Instant::now()), [2]);
+        drop((first, second));
+        assert_eq!(told(Instant::now()), [2]);
+    }
 
     #[test]
     fn connections_are_looked_at_once_a_second_and_once_more_at_their_end() {

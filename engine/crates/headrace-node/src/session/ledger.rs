@@ -15,6 +15,8 @@ use headrace_core::manifest::{Item, put_failure, read_failure};
 
 /// Bytes of one result.
 const RESULT_BYTES: usize = 48;
+/// Results of entries that follow each other are written together, up to so many bytes.
+const RUN_BYTES: usize = 512 * RESULT_BYTES;
 
 /// What became of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +42,17 @@ pub(crate) enum Outcome {
 pub(crate) struct Ledger {
     spool: BufWriter<File>,
     results: File,
+    run: Run,
     failures: File,
     failures_length: u64,
     count: u64,
+}
+
+/// Results of entries that follow each other and are not written yet: small files come so, and a write each is a twentieth of their cost.
+#[derive(Debug, Default)]
+struct Run {
+    first: u64,
+    bytes: Vec<u8>,
 }
 
 impl Ledger {
@@ -60,6 +70,7 @@ impl Ledger {
         Ok(Self {
             spool: BufWriter::with_capacity(64 * 1024, open("entries")?),
             results: open("results")?,
+            run: Run::default(),
             failures: open("failures")?,
             failures_length: 0,
             count: 0,
@@ -82,7 +93,7 @@ impl Ledger {
     }
 
     /// Write down what became of an entry.
-    pub(crate) fn record(&self, id: u64, outcome: Outcome) -> io::Result<()> {
+    pub(crate) fn record(&mut self, id: u64, outcome: Outcome) -> io::Result<()> {
         let mut record = [0; RESULT_BYTES];
         let (kind, hash, reason) = match outcome {
             Outcome::Open => (0, None, 0),
@@ -96,7 +107,20 @@ impl Ledger {
         record[0] = kind;
         record[8..16].copy_from_slice(&reason.to_le_bytes());
         record[16..48].copy_from_slice(&hash.unwrap_or_default());
-        self.results.write_all_at(&record, id * RESULT_BYTES as u64)
+        let next = self.run.first + (self.run.bytes.len() / RESULT_BYTES) as u64;
+        if id != next || self.run.bytes.len() >= RUN_BYTES {
+            self.write_run()?;
+            self.run.first = id;
+        }
+        self.run.bytes.extend_from_slice(&record);
+        Ok(())
+    }
+
+    fn write_run(&mut self) -> io::Result<()> {
+        let at = self.run.first * RESULT_BYTES as u64;
+        self.results.write_all_at(&self.run.bytes, at)?;
+        self.run.bytes.clear();
+        Ok(())
     }
 
     /// Write down that an entry failed, and why.
@@ -112,6 +136,7 @@ impl Ledger {
     /// Read back everything, in order.
     pub(crate) fn read(&mut self) -> io::Result<LedgerReader> {
         self.spool.flush()?;
+        self.write_run()?;
         let mut spool = self.spool.get_ref().try_clone()?;
         spool.rewind()?;
         let mut results = self.results.try_clone()?;
@@ -237,5 +262,36 @@ mod tests {
             ]
         );
         assert_eq!(reader.failure(0).expect("readable"), failure);
+    }
+
+    #[test]
+    fn the_last_result_of_an_entry_counts_however_many_are_written_together() {
+        const COUNT: u64 = 3 * (RUN_BYTES / RESULT_BYTES) as u64;
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut ledger = Ledger::create(folder.path(), "test").expect("made");
+        for number in 0..COUNT {
+            ledger.push(&item(&number.to_string())).expect("spooled");
+        }
+        // Runs of several threads, one in another; then some once more, and the last ones never.
+        let runs = (0..COUNT - 2).step_by(100);
+        for first in runs.clone().step_by(2).chain(runs.skip(1).step_by(2)) {
+            for id in first..(first + 100).min(COUNT - 2) {
+                ledger.record(id, Outcome::Skipped).expect("written");
+            }
+        }
+        for id in [5, 6, 6, 7] {
+            ledger.record(id, Outcome::Created).expect("written");
+        }
+        ledger.record(6, Outcome::Deleted).expect("written");
+        let mut reader = ledger.read().expect("readable");
+        while let Some((id, _, outcome)) = reader.next().expect("readable") {
+            let expected = match id {
+                6 => Outcome::Deleted,
+                5 | 7 => Outcome::Created,
+                _ if id < COUNT - 2 => Outcome::Skipped,
+                _ => Outcome::Open,
+            };
+            assert_eq!(outcome, expected, "{id}");
+        }
     }
 }

@@ -17,6 +17,7 @@ use parking_lot::{Condvar, Mutex};
 use super::contained;
 use super::counters::{Counters, Stage, add};
 use super::landing::{Accepted, Answers, Landing, UnitSink, violation};
+use super::shares::Claim;
 use super::supply::{Orders, Outlet, Piece};
 
 /// Label of the exporter that makes a session's secret from its first connection.
@@ -430,6 +431,7 @@ pub(super) struct StreamInlet<'s> {
     landing: &'s Arc<Landing>,
     guard: &'s Guard,
     counters: &'s Counters,
+    claim: &'s Claim,
     unit: Option<UnitSink>,
     /// File, generation and number of a unit the rest of which is dropped.
     dropping: Option<(u64, u16, u64)>,
@@ -443,13 +445,14 @@ impl<'s> StreamInlet<'s> {
         stream: TlsStream,
         landing: &'s Arc<Landing>,
         guard: &'s Guard,
-        counters: &'s Counters,
+        (counters, claim): (&'s Counters, &'s Claim),
     ) -> Self {
         Self {
             stream,
             landing,
             guard,
             counters,
+            claim,
             unit: None,
             dropping: None,
             payload: Vec::new(),
@@ -472,9 +475,12 @@ impl<'s> StreamInlet<'s> {
             match Header::decode(&header).map_err(|error| violation(&error))? {
                 Peeked::Known(header) if header.kind == FrameType::Block => self.block(&header)?,
                 Peeked::Known(header) if header.kind == FrameType::Batch => {
+                    self.wait_for_share(header.length.into(), 0);
                     self.read_payload(header.length)?;
-                    self.landing
+                    let files = self
+                        .landing
                         .batch(&self.payload, &|| self.guard.is_over())?;
+                    self.wait_for_share(0, files);
                 }
                 Peeked::Known(Header { kind, .. }) => {
                     return Err(violation(&WireError::Unexpected { kind }));
@@ -502,6 +508,9 @@ impl<'s> StreamInlet<'s> {
         let mut hash = [0; 32];
         let length = header.length.checked_sub(32).ok_or_else(too_short)?;
         Self::read(&mut self.stream, self.guard, self.counters, &mut hash)?;
+        if header.flags & FLAG_HOLE == 0 {
+            self.wait_for_share(length.into(), 0);
+        }
         let sparse = if header.flags & FLAG_SPARSE == 0 {
             Sparse::No
         } else {
@@ -562,6 +571,13 @@ impl<'s> StreamInlet<'s> {
         Ok(())
     }
 
+    /// Wait until so many bytes may come in: what is not taken from the connection holds back who sends.
+    fn wait_for_share(&self, bytes: u64, files: u64) {
+        self.counters.time(Stage::Share, || {
+            self.claim.take(bytes, files, &|| self.guard.is_over());
+        });
+    }
+
     fn read_payload(&mut self, length: u32) -> Result<(), Failure> {
         self.payload.resize(to_usize(length.into()), 0);
         Self::read(
@@ -591,7 +607,7 @@ mod tests {
     use std::net::TcpListener;
 
     use headrace_core::sealed::SigningKey;
-    use headrace_io::stream::Patience;
+    use headrace_io::stream::{Patience, Records};
     use headrace_io::tls::{ALPN_DATA, Identity, client_config, server_config};
 
     use super::*;
@@ -600,6 +616,7 @@ mod tests {
         connect: Duration::from_mins(1),
         stalled_after: Duration::from_mins(1),
         unsent_bytes: 2 << 20,
+        records: Records::Own,
     };
 
     fn pair() -> (TlsStream, TlsStream) {

@@ -59,7 +59,10 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         orders,
         Arc::clone(counters),
         Arc::clone(&context.plane.reading),
-        Arc::clone(&context.shared.pace),
+        (
+            Arc::clone(&context.shared.pace),
+            Arc::clone(&context.shared.claim),
+        ),
     )?;
     drop(to_supply.0.set(Arc::downgrade(&supply)));
     let guard = Arc::new(Guard::default());
@@ -112,11 +115,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         files_list: Some(end.files_list),
         failed_list: Some(end.failed_list),
         sources_deleted: removed.deleted,
-        sources_kept: removed
-            .kept
-            .into_iter()
-            .map(|failure| failure.message)
-            .collect(),
+        sources_kept: removed.kept(),
     })
 }
 
@@ -212,6 +211,7 @@ impl Outlet for LandingOutlet<'_> {
     }
 
     fn batch(&mut self, payload: &[u8]) -> Result<(), Failure> {
-        self.landing.batch(payload, &|| self.guard.is_over())
+        let files = self.landing.batch(payload, &|| self.guard.is_over());
+        files.map(drop)
     }
 }

@@ -14,6 +14,7 @@ mod local;
 pub mod pace;
 mod plane;
 mod run;
+mod shares;
 mod source;
 mod streams;
 pub mod supply;

@@ -30,6 +30,8 @@ pub struct Paced<'p> {
 struct State {
     limit: RateLimit,
     rate_bps: Option<u64>,
+    /// About what its share of links gives it now.
+    share_bps: Option<u64>,
 }
 
 impl Pace {
@@ -39,7 +41,11 @@ impl Pace {
         let limit = RateLimit::new(rate_bps, Duration::ZERO);
         Self {
             start: Instant::now(),
-            state: Mutex::new(State { limit, rate_bps }),
+            state: Mutex::new(State {
+                limit,
+                rate_bps,
+                share_bps: None,
+            }),
             sockets: Mutex::default(),
         }
     }
@@ -62,6 +68,15 @@ impl Pace {
         }
     }
 
+    /// Let the kernel pace at this rate, too, if it is one; it is another one again soon.
+    pub fn follow(&self, share_bps: u64) {
+        let share_bps = Some(share_bps).filter(|bps| *bps < u64::MAX);
+        let before = std::mem::replace(&mut self.state.lock().share_bps, share_bps);
+        if before != share_bps {
+            self.share_out(&self.sockets.lock());
+        }
+    }
+
     /// Let a socket share the rate as long as what this gives is kept.
     ///
     /// # Errors
@@ -78,9 +93,12 @@ impl Pace {
     fn share_out(&self, sockets: &[(u64, TcpStream)]) {
         let count = u64::try_from(sockets.len()).unwrap_or(u64::MAX).max(1);
         // A little above the share: the rate itself is held by the bucket that all share.
-        let share = self
-            .rate_bps()
-            .map(|rate| (rate / 8 / count).saturating_mul(5) / 4);
+        let (rate, share) = {
+            let state = self.state.lock();
+            (state.rate_bps, state.share_bps)
+        };
+        let least = rate.into_iter().chain(share).min();
+        let share = least.map(|rate| (rate / 8 / count).saturating_mul(5) / 4);
         for (_, socket) in sockets {
             sockopt::set_max_pacing(socket, share);
         }
@@ -132,7 +150,12 @@ mod tests {
         // Who leaves makes room for the others.
         joined.truncate(2);
         assert_eq!(paces()[..2], [Some(625_000); 2]);
+        pace.follow(4_000_000);
+        assert_eq!(paces()[..2], [Some(312_500); 2]);
+        pace.follow(80_000_000);
+        assert_eq!(paces()[..2], [Some(625_000); 2]);
         pace.set_rate(None);
+        pace.follow(u64::MAX);
         assert_eq!(paces()[..2], [None; 2]);
     }
 }

@@ -14,6 +14,7 @@ use headrace_core::message::{
     Hello, Join, MAX_STREAMS, Message, Order, Role as HelloRole, Totals, VERSIONS,
 };
 use headrace_core::name::RelPath;
+use headrace_core::statement::Kept;
 use headrace_core::ticket::{Shard, Ticket, Verify};
 use headrace_core::value::{Id, Timestamp};
 use headrace_io::descriptors::Share;
@@ -58,7 +59,7 @@ pub(super) struct Done {
     pub(super) files_list: Option<PathBuf>,
     pub(super) failed_list: Option<PathBuf>,
     pub(super) sources_deleted: u64,
-    pub(super) sources_kept: Vec<String>,
+    pub(super) sources_kept: Vec<Kept>,
 }
 
 /// The first connection of a session, after the hellos.
@@ -256,6 +257,7 @@ pub(super) fn dial(
         connect: spec.tuning.connect,
         stalled_after: spec.tuning.stalled_after,
         unsent_bytes: plane.settings.unsent_bytes,
+        records: plane.settings.records,
     };
     TlsStream::dial(address, &config, ALPN_DATA, patience).map_err(|error| {
         let code = if matches!(error, ConnectError::WrongKey) {

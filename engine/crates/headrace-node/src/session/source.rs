@@ -35,7 +35,10 @@ pub(super) fn run(
         orders,
         counters,
         Arc::clone(&context.plane.reading),
-        Arc::clone(&context.shared.pace),
+        (
+            Arc::clone(&context.shared.pace),
+            Arc::clone(&context.shared.claim),
+        ),
     )?;
     let ended: Mutex<Option<Totals>> = Mutex::default();
     let work = |number, stream| {
@@ -110,11 +113,7 @@ pub(super) fn run(
         files_list: None,
         failed_list: None,
         sources_deleted: removed.deleted,
-        sources_kept: removed
-            .kept
-            .into_iter()
-            .map(|failure| failure.message)
-            .collect(),
+        sources_kept: removed.kept(),
     })
 }
 

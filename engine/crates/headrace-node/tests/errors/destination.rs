@@ -4,6 +4,7 @@ use std::path::Path;
 
 use headrace_core::code::Code;
 use headrace_core::message::{Decision, FileResult, Message, Totals};
+use headrace_core::statement::{Kept, KeptReason};
 use headrace_core::ticket::Action;
 use headrace_core::wire::FrameType;
 use headrace_node::session::{AttemptEnd, AttemptHandle};
@@ -71,16 +72,16 @@ fn take_large(puppet: &mut Puppet, stream: &mut DataStream) {
 
 #[test]
 fn a_lying_destination_of_a_move_deletes_no_source() {
-    let lies: [(&str, &[FileResult], &str); 2] = [
+    let lies: [(&str, &[FileResult], KeptReason); 2] = [
         (
             "done without a hash",
             &[FileResult::Done],
-            "did not say what it holds",
+            KeptReason::Unproven,
         ),
         (
             "done with another hash",
             &[FileResult::Holds([1; 32])],
-            "holds other content",
+            KeptReason::Differs,
         ),
     ];
     for (named, results, reason) in lies {
@@ -92,10 +93,11 @@ fn a_lying_destination_of_a_move_deletes_no_source() {
         let ended = end(&mut puppet, &victim);
         let statement = ended.statement.expect("a statement");
         assert_eq!(statement.sources_deleted, 0, "{named}");
-        assert_eq!(statement.sources_kept.len(), 2, "{named}");
-        for kept in &statement.sources_kept {
-            assert!(kept.contains(reason), "{named}: {kept}");
-        }
+        let [kept] = &statement.sources_kept[..] else {
+            panic!("{named}: {:?}", statement.sources_kept);
+        };
+        assert_eq!((kept.reason, kept.count), (reason, 2), "{named}");
+        assert_eq!(kept.names, ["folder/large", "small"], "{named}");
         assert_eq!(tree(&pair.from()).len(), 3, "{named}: a source is gone");
     }
 }
@@ -130,9 +132,12 @@ fn a_source_that_changed_after_it_was_sent_stays() {
     assert_eq!(statement.sources_deleted, 0);
     assert_eq!(
         statement.sources_kept,
-        [
-            "`from/folder/large` in root `root` has arrived but stays: it changed after it was copied"
-        ]
+        [Kept {
+            reason: KeptReason::Changed,
+            detail: "it changed after it was copied".to_owned(),
+            count: 1,
+            names: vec!["folder/large".to_owned()],
+        }]
     );
     assert_eq!(
         std::fs::read(pair.from().join("folder/large")).expect("there"),

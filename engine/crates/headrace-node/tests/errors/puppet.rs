@@ -16,7 +16,7 @@ use headrace_core::sealed::PublicKey;
 use headrace_core::ticket::Ticket;
 use headrace_core::version::Version;
 use headrace_core::wire::{FrameType, HEADER_BYTES, Header, Peeked};
-use headrace_io::stream::{Patience, TlsStream};
+use headrace_io::stream::{Patience, Records, TlsStream};
 use headrace_io::tls::{ALPN_DATA, Identity, client_config};
 use headrace_node::session::{AttemptEnd, AttemptHandle, start};
 
@@ -38,6 +38,7 @@ pub(crate) fn dial(seed: u8, address: SocketAddr, victim: PublicKey) -> TlsStrea
         connect: PATIENCE,
         stalled_after: PATIENCE,
         unsent_bytes: 2 << 20,
+        records: Records::Own,
     };
     TlsStream::dial(address, &config, ALPN_DATA, patience).expect("a connection")
 }

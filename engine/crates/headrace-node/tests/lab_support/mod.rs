@@ -21,7 +21,7 @@ use crate::session_support::content;
 /// Bytes of the pattern that a file repeats, each time with its offset.
 const PATTERN_BYTES: usize = 64 << 10;
 
-/// Files of one size without a disk below every root.
+/// Files of one size without a disk below every root; a path like `1000x65536` says how many, and of which size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NoDisk {
     /// How many files there are to read.
@@ -31,10 +31,14 @@ pub(crate) struct NoDisk {
 }
 
 impl Storages for NoDisk {
-    fn origin(&self, _root: &Arc<Root>, _path: RelPath, _share: Arc<Share>) -> Arc<dyn Origin> {
+    fn origin(&self, _root: &Arc<Root>, path: RelPath, _share: Arc<Share>) -> Arc<dyn Origin> {
+        let text = std::str::from_utf8(path.as_bytes()).ok();
+        let said = text.and_then(|text| text.split_once('x'));
+        let said = said.and_then(|(files, bytes)| Some((files.parse().ok()?, bytes.parse().ok()?)));
+        let (files, bytes) = said.unwrap_or((self.files, self.file_bytes));
         Arc::new(Generated {
-            files: self.files,
-            bytes: self.file_bytes,
+            files,
+            bytes,
             pattern: content(PATTERN_BYTES, 1).into(),
         })
     }

@@ -192,6 +192,7 @@ impl Pair {
             peer,
             overwrites: None,
             deletes: None,
+            share: None,
             state_dir: self.source.state.clone(),
             tuning: self.tuning,
         }
@@ -210,6 +211,7 @@ impl Pair {
             peer,
             overwrites: self.overwrites.clone(),
             deletes: self.deletes.clone(),
+            share: None,
             state_dir: self.destination.state.clone(),
             tuning: self.tuning,
         }

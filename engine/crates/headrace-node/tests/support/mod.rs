@@ -13,6 +13,7 @@ use std::time::Duration;
 use headrace_core::list::ListDigest;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
+use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::{Achieved, Role, Statement};
 use headrace_core::ticket::{Execution, Part, VerifiedTicket, Verify};
 use headrace_core::value::{Digest, Id, Label, Timestamp};
@@ -349,6 +350,7 @@ pub struct Scripted {
     address: Option<SocketAddr>,
     attempts: parking_lot::Mutex<HashMap<String, Arc<Script>>>,
     pub forgotten: parking_lot::Mutex<Vec<String>>,
+    pub links: parking_lot::Mutex<Links>,
     /// Says that a start has come, and waits until it may go on.
     gate: parking_lot::Mutex<Option<(Sender<()>, Receiver<()>)>>,
     /// How many starts of transfers named `tr_slow...` have come; they last until it is `usize::MAX`.
@@ -359,6 +361,7 @@ pub struct Script {
     pub order: Order,
     pub progress: parking_lot::Mutex<ProgressCounts>,
     pub rate: parking_lot::Mutex<Option<u64>>,
+    pub share: parking_lot::Mutex<Option<TransferShare>>,
     pub renewed: parking_lot::Mutex<Option<VerifiedTicket>>,
     pub lists: (String, String),
     pub asked_to_stop: AtomicBool,
@@ -373,6 +376,7 @@ impl Scripted {
             address,
             attempts: parking_lot::Mutex::default(),
             forgotten: parking_lot::Mutex::default(),
+            links: parking_lot::Mutex::default(),
             gate: parking_lot::Mutex::default(),
             slow: tokio::sync::watch::Sender::new(0),
         }
@@ -423,6 +427,7 @@ impl Mover for Scripted {
         let lists = (read(&order.overwrites.path), read(&order.deletes.path));
         let (end, ended) = channel();
         let script = Arc::new(Script {
+            share: parking_lot::Mutex::new(order.share.clone()),
             order,
             progress: parking_lot::Mutex::default(),
             rate: parking_lot::Mutex::default(),
@@ -434,6 +439,10 @@ impl Mover for Scripted {
         });
         self.attempts.lock().insert(transfer, Arc::clone(&script));
         Ok(script)
+    }
+
+    fn set_links(&self, links: &Links) {
+        *self.links.lock() = links.clone();
     }
 
     fn forget(&self, transfer: &Id, _: &Roots) -> Result<(), Problem> {
@@ -490,6 +499,7 @@ impl Script {
             started: ticket.not_before,
             ended: ticket.not_before,
             changed: Vec::new(),
+            sources_kept: None,
         }
     }
 }
@@ -501,6 +511,10 @@ impl Moving for Script {
 
     fn set_rate(&self, rate_bps: Option<u64>) {
         *self.rate.lock() = rate_bps;
+    }
+
+    fn set_share(&self, share: Option<TransferShare>) {
+        *self.share.lock() = share;
     }
 
     fn renew(&self, ticket: VerifiedTicket) {

@@ -21,6 +21,8 @@ class Endpoint:
     aliases: tuple[str, ...] = ()
     kind: str = "posix"
     url: str | None = None
+    node: str = ""
+    """The name of the node that has it, which people may say in its place."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
+from headrace.guardrails.language.grammar import KNOWN
 from headrace.guardrails.language.phrases import Item, listed
 from headrace.guardrails.language.units import is_unit
 from headrace.guardrails.language.zones import is_zone_name
@@ -209,11 +210,12 @@ def _glob(value: str, *, of_files: bool = False) -> str | None:
 
 
 def _basenames(context: Context) -> set[str]:
-    """Give the last names of the last plan's paths: "how is run42 doing" means that plan."""
+    """Give the last names of the last plan's paths: "how is run42 doing" means that plan; "10" and "at" are words."""
     if context.last is None:
         return set()
     paths = (context.last.source, context.last.destination)
-    return {name for path in paths if (name := path.rstrip("/").rpartition("/")[2])}
+    names = (path.rstrip("/").rpartition("/")[2] for path in paths)
+    return {name for name in names if name and not name.isdigit() and name.lower() not in KNOWN}
 
 
 def _is_id(value: str, context: Context) -> bool:

@@ -133,8 +133,11 @@ def _signature(items: Sequence[Item], at: int) -> int | None:
     ends_here = {item.symbol for item in items[at + 1 : at + 4]} <= {".", "<end>"}
     if at and items[at - 1].symbol in SENTENCE_ENDS and ends_here and _INITIALS.fullmatch(items[at].text):
         return at + 1
-    if not at or plain_word(items[at - 1]) not in _CLOSINGS:
+    closes = at and items[at - 1].symbol in SENTENCE_ENDS and plain_word(items[at]) in listed("closing_word.apart")
+    if not closes and (not at or plain_word(items[at - 1]) not in _CLOSINGS):
         return None
+    if closes and at + 1 < len(items):
+        return _signature(items, at + 1)
     names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in items[at:]]
     plain = [item.symbol in _ENDS or plain_word(item) in _TITLES for item in items[at:]]
     if sum(item.symbol.startswith(UNKNOWN_MARK) for item in items[at:]) == 1:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.context import Context
-    from headrace.guardrails.intents.draft import Value
     from headrace.guardrails.language.tokens import Token
 
 
@@ -97,12 +96,7 @@ def _both(first: tuple[Reading, ...], second: tuple[Reading, ...], words: str) -
     if first == second or not second or not first:
         return first
     slots = dict.fromkeys(slot for slot, _ in (*first, *second))
-    meanings = " or ".join(f"{slot} {_shown(value)}" for slot, value in (*first, *second))
-    return tuple((slot, Doubt(f"`{words}` can mean {meanings}")) for slot in slots)
-
-
-def _shown(value: Value) -> str:
-    return str(value) if isinstance(value, str | int) else getattr(value, "words", "")
+    return tuple((slot, Doubt(f"`{words}` can be read in two ways; say it in other words")) for slot in slots)
 
 
 def _facts(name: str, hit: Hit, readings: tuple[Reading, ...]) -> Chosen:

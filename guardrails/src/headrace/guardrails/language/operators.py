@@ -76,13 +76,15 @@ def _meaning(vague: Chosen, exact: Chosen) -> tuple[tuple[Fact, ...], tuple[Fact
     """Give what is left of a vague span, and the facts of the exact one in its slot; none if they do not fit."""
     left = tuple(fact for fact in vague.facts if not isinstance(fact.value, Doubt))
     slots = vague.slots - {fact.slot for fact in left}
+    # "the best frames (*.tif)" are some of these files: a pattern says of what kind they are, not how good.
+    by_kind = slots.isdisjoint({"include", "exclude"}) or listed("quality").isdisjoint(vague.spoken.split())
     named_vague = vague.name.startswith("vague") or vague.name.endswith("left open")
     denied = not listed("denies_before").isdisjoint(exact.spoken.split()[:1])
     facts = tuple(
         replace(fact, slot=slot) if (slot := _NARROWED.get(fact.slot)) in slots else fact for fact in exact.facts
     )
     fits = exact.is_certain and {fact.slot for fact in facts} == slots and not denied
-    return (left, facts) if named_vague and fits else None
+    return (left, facts) if named_vague and by_kind and fits else None
 
 
 def _is_mark(span: Chosen, marks: frozenset[str]) -> bool:
@@ -146,11 +148,12 @@ def _asked(span: Chosen) -> Chosen:
 
 
 def _open_buts(chosen: list[Chosen]) -> list[Chosen]:
-    """Ask about a "but" after which nothing comes that was understood as a wish."""
+    """Ask about a "but" after which nothing comes that was understood as a wish: "copy it, but", "thanks but no"."""
     result = list(chosen)
     for at, span in enumerate(chosen):
         rest = next((n for n in range(at + 1, len(chosen)) if _is_mark(chosen[n], _ENDS)), len(chosen))
-        if span.says("turn", "but") and next_fact(chosen[at + 1 : rest]) is None:
+        wish = next_fact(chosen[at + 1 : rest]) if span.says("turn", "but") else span
+        if wish is None or (wish is not span and "retract" in wish.slots):
             facts = tuple(replace(fact, slot="exclude") for fact in span.facts)
             result[at] = replace(span, facts=facts).doubted("say what is left out, or what is different")
     return result

@@ -38,6 +38,7 @@ _ONLYS = heads_of("only") - listed("heads_no_only")
 _NEGATIONS = heads_of("not") | listed("denies")
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
+_SUBJECTS = frozenset({"what it is", "nouns"})
 _HEADS = _SKIPS | _ONLYS | _NEGATIONS
 
 
@@ -56,7 +57,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
     """Carry a "skip" over "and" to what has no word of its own; doubt where the reach is not clear."""
     result: list[Chosen] = []
     scope = _Scope()
-    for previous, given in zip([None, *chosen], chosen, strict=False):
+    for previous, given in zip([None, *chosen], map(_told, chosen), strict=False):
         span = given if previous is None else _guarded(previous, given)
         if span.spoken in listed("joins") and span.slots <= {"marker"}:
             scope.apart = scope.apart or span.words != "but"
@@ -98,9 +99,25 @@ def _guarded(before: Chosen, span: Chosen) -> Chosen:
         return span.doubted("say whether these are the only ones that are taken, or are left out")
     if f"{before.spoken} {span.first_word}" in listed("replaces"):
         return span.doubted(f"say whether it holds, after `{before.words}`")
+    if (
+        before.name in _SUBJECTS
+        and span.first_word in listed("told_of_a_subject")
+        and span.slots & {*_TIMES, "deadline"}
+    ):
+        # "the run starts at 22:00" tells of the run.
+        return span.doubted(f"say whether it is the time of the transfer, or of `{before.words}`")
     last = before.spoken.split()[-1:]
     if last and last[0] in listed("denies") and not before.slots & {*OPTIONS, "polarity"}:
         return span.doubted(f"say whether `{last[0]}` belongs to it")
+    return span
+
+
+def _told(span: Chosen) -> Chosen:
+    """Doubt a filter that is a sentence of its own: "the data was taken on Tuesday" chooses nothing."""
+    words = span.spoken.split()
+    told = bool(span.slots) and span.slots <= LIMITS and words[0] in listed("determiner") and span.is_certain
+    if told and not listed("tells").isdisjoint(words) and listed("chooses").isdisjoint(words):
+        return span.doubted("say which files are taken, with only, if these are not all")
     return span
 
 

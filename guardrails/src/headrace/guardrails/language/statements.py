@@ -134,7 +134,7 @@ def _is_of_all_data(items: Sequence[Item], words: Sequence[str], verb: int, besi
     told = [word for word in rest[1:] if word not in _READY]
     if beside.opens and len(told) <= 1 and _is_run_as_a_whole(subject, beside.places):
         # News before an order; behind it, "the run is flattened" may be a wish.
-        return all(word.endswith(("ed", "ing")) and word not in _REACHES for word in told)
+        return all(word.endswith(("ed", "ing")) and word not in _REACHES | _SPOILS for word in told)
     return not told and _names_data(subject) and not _is_of_a_part(items[:verb], rest, beside.places)
 
 

@@ -58,6 +58,8 @@ TOO_MANY_PLACES: Final = RuleReason(
 LARGE_DELETES: Final = "headrace-large-deletes"
 LARGE_OVERWRITES: Final = "headrace-large-overwrites"
 LARGE_MOVES: Final = "headrace-large-moves"
+_NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
+"""What stands in `qos_rules` where no rule names a class."""
 
 _log = logging.getLogger(__name__)
 
@@ -149,9 +151,10 @@ def _stricter(whole: Decision, part: Decision, place: str) -> Decision:
     )
     if part.outcome == "denied":
         return replace(part, rules=added)
-    qos_class = lowest_qos({whole.qos_class, part.qos_class})
+    qos_rules = tuple(sorted({*whole.qos_rules, *part.qos_rules}))
+    qos_class = lowest_qos({name for name, _ in qos_rules})
     if not part.obligations:
-        return replace(whole, qos_class=qos_class)
+        return replace(whole, qos_class=qos_class, qos_rules=qos_rules)
     obligations = merge_obligations({*whole.obligations, *part.obligations})
     return replace(
         whole,
@@ -159,6 +162,7 @@ def _stricter(whole: Decision, part: Decision, place: str) -> Decision:
         rules=(*(whole.rules if whole.obligations else ()), *added),
         obligations=obligations,
         qos_class=qos_class,
+        qos_rules=qos_rules,
         permitted_by=whole.permitted_by if whole.obligations else whole.rules,
     )
 
@@ -197,12 +201,11 @@ def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: st
     obligations = merge_obligations(needs)
     if obligations and record["action"] in {"browse", "plan"}:
         return _denied((NOT_ASKED,), version, context_json)
-    classes = {rule.qos_class for rule in deciding if rule.qos_class is not None}
+    named = tuple(sorted((rule.qos_class, rule.id) for rule in deciding if rule.qos_class is not None)) or _NO_CLASS
     beneath = _reasons([rule for rule in deciding if rule.effect == "permit" and not rule.obligations])
     permitted_by = beneath if obligations else ()
-    return Decision(
-        _outcome(obligations), reasons, obligations, lowest_qos(classes), version, context_json, permitted_by
-    )
+    qos_class = lowest_qos({name for name, _ in named})
+    return Decision(_outcome(obligations), reasons, obligations, qos_class, version, context_json, permitted_by, named)
 
 
 def _outcome(obligations: tuple[Obligation, ...]) -> Outcome:

@@ -1,6 +1,7 @@
 """What policy says of a request, in a form that can be stored, sealed, explained and replayed."""
 
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -11,7 +12,9 @@ Outcome = Literal["allowed", "confirm", "approve", "denied"]
 ROLES: Final = frozenset({"viewer", "requester", "approver", "policy_admin", "operator", "auditor", "admin"})
 """Role names; any other name in an approval obligation is a group's."""
 QOS_CLASSES: Final = ("background", "bulk", "priority")
-"""Known classes, lowest first: of several that rules name, the lowest is taken."""
+"""Classes that every site has, lowest first: of several that rules name, the lowest is taken."""
+QOS_CLASS: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
+"""Names of classes; which others there are is the site's to say."""
 DEFAULT_QOS_CLASS: Final = "bulk"
 
 _APPROVAL: Final = re.compile(r"approval:([\w.@-]{1,64}):([1-9])")
@@ -69,6 +72,8 @@ class Decision:
     policy_version: str
     context_json: str
     permitted_by: tuple[RuleReason, ...] = ()
+    qos_rules: tuple[tuple[str, str], ...] = ()
+    """Classes that rules named, each with its rule; which is the lowest of a site's own is the site's to say."""
 
     @property
     def needs_confirmation(self) -> bool:
@@ -133,9 +138,10 @@ def merge_obligations(needs: "frozenset[Obligation] | set[Obligation]") -> tuple
     return (*confirmation, *(NeedsApproval(by, counts[by]) for by in sorted(counts)))
 
 
-def lowest_qos(classes: "set[str] | frozenset[str]") -> str:
-    """Pick the lowest of the classes that rules named; `bulk` when none did."""
-    return min(classes, key=QOS_CLASSES.index, default=DEFAULT_QOS_CLASS)
+def lowest_qos(classes: Collection[str], order: Sequence[str] = QOS_CLASSES) -> str:
+    """Pick the lowest by `order` of the classes that rules named, unknown ones last; `bulk` when none did."""
+    ranks = {name: rank for rank, name in enumerate(order)}
+    return min(sorted(classes), key=lambda name: ranks.get(name, len(ranks)), default=DEFAULT_QOS_CLASS)
 
 
 def _people(need: NeedsApproval) -> str:

@@ -5,7 +5,7 @@ A text either becomes a `PolicySet` or `PolicyProblems`; nothing in between can 
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
@@ -14,7 +14,7 @@ from typing import Final, Literal
 import cedarpy
 
 from headrace.guardrails.intents.text import shown
-from headrace.guardrails.policy.decision import QOS_CLASSES, Obligation, parse_obligations
+from headrace.guardrails.policy.decision import QOS_CLASS, Obligation, parse_obligations
 from headrace.guardrails.policy.places import Places, attributes, named_in, sorted_places
 from headrace.guardrails.policy.slices import Slices
 from headrace.guardrails.seal.documents import digest
@@ -100,6 +100,12 @@ class PolicySet:
     def attributes(self) -> frozenset[str]:
         """Facts and attributes that rules look at."""
         return frozenset[str]().union(*(rule.attributes for rule in self.rules))
+
+    def unknown_classes(self, known: Collection[str]) -> tuple[PolicyProblem, ...]:
+        """Find the rules whose `@qos` names a class that is not one of these."""
+        said = f"`@qos` names a class that there is not; there are {', '.join(sorted(known))}"
+        wrong = (rule for rule in self.rules if rule.qos_class is not None and rule.qos_class not in known)
+        return tuple(problem_at_rule(said, rule.id, self.text) for rule in wrong)
 
     @staticmethod
     def parse(text: str) -> "PolicySet | PolicyProblems":
@@ -229,8 +235,10 @@ def _rule(source: Mapping[str, object], problems: list[PolicyProblem], text: str
     if obligations is None:
         wrong("`@obligation` must be `confirmation` or `approval:GROUP_OR_ROLE:N` (N 1 to 9), several with `;` between")
     qos_class = annotations.get("qos")
-    if qos_class is not None and (qos_class not in QOS_CLASSES or effect == "forbid"):
-        wrong(f"`@qos` stands on rules that permit and names one of {', '.join(QOS_CLASSES)}")
+    if qos_class is not None and (not QOS_CLASS.fullmatch(qos_class) or effect == "forbid"):
+        wrong(
+            "`@qos` stands on rules that permit and names a class: `background`, `bulk`, `priority` or one of the site"
+        )
     if effect == "permit" and not source.get("conditions") and _unscoped(source):
         wrong("this rule permits everything to everybody", "warning")
     return PolicyRule(

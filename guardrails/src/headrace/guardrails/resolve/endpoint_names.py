@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.context import Context, Endpoint
 
 MAX_SUGGESTIONS = 4
+MAX_NAMED = 8
+"""Endpoints that are named where a name is unknown."""
 _NEAR = 72
 _SHORTEST_PART = 3
 # Latin letters that are drawn like plain ones: IPA extensions and small capitals, dotless i.
@@ -104,7 +106,20 @@ def resolve_name(name: str, context: Context, rest: str = "") -> Endpoint | Doub
         )
     near = near_names(name, context)
     choices = tuple(Choice(f"{known}{rest}", f"the endpoint {known}") for known in near)
-    return Doubt(f"there is no endpoint called `{shown(name)}`", choices)
+    return Doubt(f"there is no endpoint called `{shown(name)}`{_those_there_are(name, context)}", choices)
+
+
+def _those_there_are(name: str, context: Context) -> str:
+    """Name the endpoints of the node that is called so, or else some of all."""
+    of_node = [known.id for known in context.endpoints if known.node == name]
+    if of_node:
+        return f"; a node is, and it has {_some(of_node)}"
+    return f"; there are {_some([known.id for known in context.endpoints])}" if context.endpoints else ""
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+    return ", ".join(f"`{shown(name)}`" for name in names[:MAX_NAMED]) + more
 
 
 def near_choices(words: str, context: Context) -> tuple[Choice, ...]:

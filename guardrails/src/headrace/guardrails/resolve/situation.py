@@ -63,6 +63,9 @@ class Situation:
             guessable = slot in ("source", "destination", "target")
             choices = near_choices(leftover.words, self.context) if guessable else ()
             message = f"`{shown(leftover.words)}` is not understood" + (f": {leftover.why}" if leftover.why else "")
+            if not leftover.why and not choices and slot in ("source", "destination") and self.context.endpoints:
+                place = f"{self.context.endpoints[0].id}:/{leftover.words}"
+                message += f"; if it is a file or folder, write where it is, as `{shown(place)}`"
             self.found.ask(slot, Doubt(message, choices), leftover.words)
 
     def settle_deletions(self, action: str | None) -> None:

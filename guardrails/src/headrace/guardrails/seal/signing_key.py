@@ -100,6 +100,9 @@ def _create(path: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.link(temporary, path)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
     finally:
         Path(temporary).unlink()
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -188,6 +188,11 @@ impl Disk {
         }
     }
 
+    /// Let another process go on where one died: all that was changed is there, and may still be lost with the power.
+    pub fn restart(&self) {
+        self.state.lock().cut_after = None;
+    }
+
     /// Read from the folder `name` at the top, made (and durable) if it is missing.
     #[must_use]
     pub fn origin(&self, name: &str) -> SimulatedOrigin {

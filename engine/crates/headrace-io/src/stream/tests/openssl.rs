@@ -43,7 +43,7 @@ fn openssl(command: &str, seed: u8, folder: &Path) -> Command {
 
 /// Content goes both ways, ours under several keys, and each side's goodbye is heard.
 fn exchange(mut ours: TlsStream, theirs: &mut Child) {
-    ours.sealer.records_per_key = RECORDS_PER_KEY;
+    change_keys_after(&mut ours, RECORDS_PER_KEY);
     let sent = content(LENGTH);
     let mut heard = vec![0; LENGTH];
     let (mut from, mut to) = (theirs.stdout.take(), theirs.stdin.take());

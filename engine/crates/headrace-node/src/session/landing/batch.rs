@@ -20,7 +20,7 @@ use crate::session::counters::{Stage, add};
 use crate::session::state_failed;
 
 impl Landing {
-    /// Take the files of a batch, as far as there is room before the session `is_over`.
+    /// Take the files of a batch, as far as there is room before the session `is_over`; gives how many it has.
     ///
     /// # Errors
     /// A violation when the payload is no batch of small files, or when the session cannot go on.
@@ -28,7 +28,7 @@ impl Landing {
         self: &Arc<Self>,
         payload: &[u8],
         is_over: &dyn Fn() -> bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<u64, Failure> {
         let files = read_batch(payload).map_err(|error| violation(&error))?;
         let wanted: Vec<Option<Arc<Incoming>>> = {
             let active = self.active.lock();
@@ -57,7 +57,7 @@ impl Landing {
         }
         self.count_received(received);
         self.all_whole(whole);
-        Ok(())
+        Ok(files.len() as u64)
     }
 
     fn count_received(&self, bytes: u64) {

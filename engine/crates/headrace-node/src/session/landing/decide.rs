@@ -17,7 +17,7 @@ use headrace_io::descriptors::is_shortage;
 use headrace_io::storage::{Existing, Folder, Metadata};
 
 use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
-use super::finish::symlink_hash;
+use super::finish::{MAX_TOUCHED, symlink_hash};
 use super::folders::Freshness;
 use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
 use super::{Landing, WINDOW, violation};
@@ -176,15 +176,15 @@ impl Landing {
             _ => destination.clone(),
         };
         let mut path = RelPath::root();
-        let mut above = self
-            .folders
-            .get(&path)
-            .map_err(|error| self.folder_failure(&error, &path))?
-            .0;
+        let mut above = self.folder_at(&path)?.0;
         for name in folder.components() {
             path = RelPath::from_components(path.components().chain([name]))
                 .map_err(|error| Failure::new(Code::NameTooLong, error.to_string()))?;
-            above = match above.folder(name) {
+            let found = above.folder(name);
+            if found.is_ok() {
+                self.found_name(&path)?;
+            }
+            above = match found {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // The source has nothing in its place, so it gets what any new folder gets.
                     let mode = 0o777 & !self.folders.target().umask();
@@ -294,7 +294,10 @@ impl Landing {
                 self.touch_folder_above(&path);
                 Outcome::Created
             }
-            Some(Kind::Dir) => Outcome::Identical(None),
+            Some(Kind::Dir) => {
+                self.found_name(&path)?;
+                Outcome::Identical(None)
+            }
             Some(_) => {
                 let message = format!("{} is no folder", self.place(&entry.path));
                 return Err(Failure::new(Code::DestinationNotDirectory, message).into());
@@ -302,6 +305,16 @@ impl Landing {
         };
         self.record(id, outcome)?;
         Ok(Decision::Nothing)
+    }
+
+    /// A name is there. An earlier session may have given it and been killed before it was durable, or before its record was written: it,
+    /// and what lands in it, could go with the power. Of a move that holds whoever made it, as its sources are deleted.
+    fn found_name(&self, path: &RelPath) -> Result<(), Failure> {
+        if self.spec.execution.delete_source || self.resume.lock().is_resumed {
+            self.touch_folder_above(path);
+            self.sync_touched(MAX_TOUCHED)?;
+        }
+        Ok(())
     }
 
     /// Whether an earlier session made this very folder.
@@ -348,10 +361,9 @@ impl Landing {
             && (entry.mtime_ns == found.mtime_ns || !self.spec.execution.preserves(Preserve::Mtime))
         {
             if !published {
-                // Its name may be known to memory alone: the session that gave it was killed before it synced the folder.
-                above
-                    .sync()
-                    .map_err(|error| self.failed(&error, entry, "making durable"))?;
+                // Its name, and those of the folders above, may be known to memory alone: the session that gave them was killed.
+                self.touch_folder_above(&path);
+                self.sync_touched(1)?;
             }
             intake.want(self, entry)?;
             self.copied(id, entry, landed.hash)?;
@@ -386,6 +398,7 @@ impl Landing {
     ) -> Result<Decision, Stop> {
         match *verdict {
             Verdict::Identical | Verdict::Compare => {
+                self.found_name(&self.full_path(&entry.path)?)?;
                 self.totals.lock().identical += 1;
                 intake.there += 1;
                 add(&self.counters.files_done, 1);
@@ -472,6 +485,7 @@ impl Landing {
             number,
         });
         state.durable_bytes = arrived;
+        state.is_taken_up = true;
         match state.units.missing() {
             missing if missing.is_empty() => {
                 state.ended = true;
@@ -665,13 +679,19 @@ impl Landing {
         &self,
         path: &RelPath,
     ) -> Result<(Arc<dyn Folder>, Freshness), Failure> {
-        let above = path.parent().unwrap_or_default();
+        self.folder_at(&path.parent().unwrap_or_default())
+    }
+
+    fn folder_at(&self, path: &RelPath) -> Result<(Arc<dyn Folder>, Freshness), Failure> {
         let (folder, freshness) = self
             .folders
-            .get(&above)
-            .map_err(|error| self.folder_failure(&error, &above))?;
+            .get(path)
+            .map_err(|error| self.folder_failure(&error, path))?;
         if freshness == Freshness::JustOpened && self.resume.lock().is_resumed {
             self.remove_stale(&*folder);
+            // Names that a killed session gave or took here may be known to memory alone: what comes now counts only with them.
+            self.touch_folder(path.clone());
+            self.sync_touched(MAX_TOUCHED)?;
         }
         Ok((folder, freshness))
     }

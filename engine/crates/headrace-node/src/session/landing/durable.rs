@@ -78,8 +78,8 @@ impl Landing {
             let failed = |path: &RelPath, error: &io::Error| {
                 destination_failure(error, &format!("`{path}`"), "making durable")
             };
-            let open = |path: &&RelPath| match self.folders.get(path) {
-                Ok((folder, _)) => Ok((folder, (*path).clone())),
+            let open = |path: &&RelPath| match self.folders.look(path) {
+                Ok(folder) => Ok((folder, (*path).clone())),
                 Err(error) => Err(failed(path, &error)),
             };
             let folders: Vec<(Arc<dyn Folder>, RelPath)> =

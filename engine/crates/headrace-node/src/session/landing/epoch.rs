@@ -433,8 +433,28 @@ impl Landing {
 
     /// Names changed in the folder that holds `path`.
     pub(super) fn touch_folder_above(&self, path: &RelPath) {
-        let above = path.parent().unwrap_or_default();
-        self.pending.lock().folders.insert(above);
+        self.touch_folder(path.parent().unwrap_or_default());
+    }
+
+    /// Names changed in this folder.
+    pub(super) fn touch_folder(&self, folder: RelPath) {
+        self.pending.lock().folders.insert(folder);
+    }
+
+    /// Make durable what changed in folders so far, if these are so many.
+    pub(super) fn sync_touched(&self, at_least: usize) -> Result<(), Failure> {
+        let folders = {
+            let mut pending = self.pending.lock();
+            if pending.folders.len() < at_least {
+                return Ok(());
+            }
+            std::mem::take(&mut pending.folders)
+        };
+        let synced = self.sync_folders(&folders);
+        if synced.is_err() {
+            self.pending.lock().folders.extend(folders);
+        }
+        synced
     }
 
     /// Run an epoch now.

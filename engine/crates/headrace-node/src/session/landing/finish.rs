@@ -43,7 +43,7 @@ pub struct Finished {
 type Touched = BTreeSet<RelPath>;
 
 /// So many are made durable together.
-const MAX_TOUCHED: usize = 1024;
+pub(super) const MAX_TOUCHED: usize = 1024;
 
 impl Landing {
     /// Complete the session, after [`Landing::is_settled`]. Before anything is deleted, `permitted` is asked whether that is still allowed.
@@ -54,9 +54,9 @@ impl Landing {
         self: &Arc<Self>,
         permitted: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<Finished, Failure> {
+        self.remove_rest();
         self.epoch()?;
         self.check()?;
-        self.remove_rest();
         let mut touched = Touched::new();
         let mut deleted = Ledger::create(&self.spec.scratch, "deletes").map_err(state_failed)?;
         // What could not be copied may be the reason why something looked superfluous.
@@ -101,8 +101,10 @@ impl Landing {
     pub(super) fn remove_temporaries(&self, parts: BTreeMap<u64, PartState>) {
         for (number, part) in parts {
             let removed = self.full_path(&part.path).ok().and_then(|path| {
-                let (above, _) = self.folders.get(&path.parent()?).ok()?;
-                above.remove(&self.folders.temporary(number)).ok()
+                let (above, _) = self.folder_above(&path).ok()?;
+                above.remove(&self.folders.temporary(number)).ok()?;
+                self.touch_folder_above(&path);
+                Some(())
             });
             if removed.is_none() {
                 tracing::debug!(path = %part.path, "an old temporary is gone already");
@@ -205,8 +207,8 @@ impl Landing {
         let name = full.file_name().unwrap_or_default();
         let deleted = self
             .folders
-            .get(&full.parent().unwrap_or_default())
-            .and_then(|(above, _)| match confirmed {
+            .look(&full.parent().unwrap_or_default())
+            .and_then(|above| match confirmed {
                 // The list was checked as a whole before; with many names, that is long ago.
                 Some(line) => above.remove_if(name, &|found| is_unchanged(found, line)),
                 None => above.remove_folder(name).map(|()| Removal::Gone),
@@ -246,8 +248,8 @@ impl Landing {
     /// What is at a path of the destination now.
     fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
         let full = self.full_path(path).map_err(io::Error::other)?;
-        match self.folders.get(&full.parent().unwrap_or_default()) {
-            Ok((above, _)) => above.entry(full.file_name().unwrap_or_default(), path.clone()),
+        match self.folders.look(&full.parent().unwrap_or_default()) {
+            Ok(above) => above.entry(full.file_name().unwrap_or_default(), path.clone()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -309,8 +311,8 @@ impl Landing {
         let path = self.full_path(&entry.path)?;
         let set = self
             .folders
-            .get(&path)
-            .and_then(|(folder, _)| folder.set_metadata(metadata));
+            .look(&path)
+            .and_then(|folder| folder.set_metadata(metadata));
         match set {
             Ok(()) => self.touch(touched, path),
             Err(error) => {
@@ -349,6 +351,8 @@ impl Landing {
             Verdict::Copy(Existing::Replace) => &temporary,
             // Made by an earlier session, or by somebody else since it was decided about.
             Verdict::Identical | Verdict::Compare => {
+                self.touch(touched, path.parent().unwrap_or_default())
+                    .map_err(Stop::All)?;
                 self.count_copied(
                     &Entry {
                         size: 0,

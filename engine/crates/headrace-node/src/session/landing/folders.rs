@@ -21,7 +21,7 @@ pub(super) enum Freshness {
     Fresh,
     /// It was there, and was used before in this session.
     Old,
-    /// It was there, and its handle is new.
+    /// It was there, and its handle is new to who lets something land in it.
     JustOpened,
 }
 
@@ -79,20 +79,34 @@ impl Folders {
             .ok()
     }
 
-    /// Open a folder, or take the handle that is kept.
+    /// Open a folder, or take the handle that is kept. Who is told that it is just opened makes it ready for what lands in it.
     pub(super) fn get(&self, path: &RelPath) -> io::Result<(Arc<dyn Folder>, Freshness)> {
+        let folder = self.look(path)?;
+        let mut kept = self.kept.lock();
+        let freshness = kept.handles.get_mut(path).map(|handle| {
+            let ready = match handle.freshness {
+                Freshness::JustOpened => Freshness::Old,
+                other => other,
+            };
+            std::mem::replace(&mut handle.freshness, ready)
+        });
+        Ok((folder, freshness.unwrap_or(Freshness::JustOpened)))
+    }
+
+    /// The same for who only looks at what is there.
+    pub(super) fn look(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
         {
             let mut kept = self.kept.lock();
             kept.clock += 1;
             let now = kept.clock;
             if let Some(handle) = kept.handles.get_mut(path) {
                 handle.used = now;
-                return Ok((Arc::clone(&handle.folder), handle.freshness));
+                return Ok(Arc::clone(&handle.folder));
             }
         }
         let folder = self.target.folder(path)?;
-        self.keep(path.clone(), Arc::clone(&folder), Freshness::Old);
-        Ok((folder, Freshness::JustOpened))
+        self.keep(path.clone(), Arc::clone(&folder), Freshness::JustOpened);
+        Ok(folder)
     }
 
     /// Keep the handle of a folder that was just made.

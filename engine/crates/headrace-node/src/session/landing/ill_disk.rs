@@ -52,7 +52,7 @@ fn arrive(landing: &Arc<Landing>, file: usize, content: &[u8]) -> Result<(), Fai
             bytes: content,
         }
         .put(&mut payload);
-        return landing.batch(&payload, &|| false);
+        return landing.batch(&payload, &|| false).map(drop);
     }
     for (start, bytes) in (0..).step_by(4096).zip(content.chunks(4096)) {
         if let Some(mut unit) = landing.open_unit(id, 0, start, Sparse::No)? {

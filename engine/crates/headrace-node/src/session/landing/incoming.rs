@@ -27,6 +27,10 @@ pub(super) struct IncomingState {
     pub(super) part: Option<OpenPart>,
     pub(super) units: Bitmap,
     pub(super) tree: HashTree,
+    /// Units of which something may have been written.
+    begun: Bitmap,
+    /// Whether the temporary is of an earlier session, which may have written more than its journal says.
+    pub(super) is_taken_up: bool,
     /// The source has read all that was asked for.
     pub(super) ended: bool,
     /// Bytes of it that are counted as durable.
@@ -87,6 +91,8 @@ impl IncomingState {
             phase,
             part: None,
             units: Bitmap::new(units),
+            begun: Bitmap::new(units),
+            is_taken_up: false,
             tree: HashTree::new(units, WholeFile::Yes),
             ended: false,
             durable_bytes: 0,
@@ -94,6 +100,11 @@ impl IncomingState {
             listed: None,
             entry,
         }
+    }
+
+    /// A unit is going to be written; whether nothing of it can have been written before, so that it is all hole.
+    pub(super) fn begin_unit(&mut self, unit: u64) -> bool {
+        self.begun.insert(unit) && !self.is_taken_up
     }
 
     /// A unit is written.

@@ -225,16 +225,15 @@ impl Landing {
             return Err(fenced_off(&spec.transfer, replay.fence(), spec.shard.fence));
         }
         let same_units = resumed && replay.unit_bytes() == Some(spec.geometry.unit_bytes);
-        if !same_units || replay.fence() < spec.shard.fence {
-            let (transfer, plan) = (spec.transfer.clone(), spec.plan);
-            journal.push(&Record::Start {
-                transfer,
-                plan,
-                shard: spec.shard,
-                unit_bytes: spec.geometry.unit_bytes,
-            });
-            journal.commit().map_err(state_failed)?;
-        }
+        // Each session begins with it: what it publishes says nothing of what an earlier one was about to name.
+        let (transfer, plan) = (spec.transfer.clone(), spec.plan);
+        journal.push(&Record::Start {
+            transfer,
+            plan,
+            shard: spec.shard,
+            unit_bytes: spec.geometry.unit_bytes,
+        });
+        journal.commit().map_err(state_failed)?;
         spec.first_part = spec.first_part.max(replay.next_part());
         // Temporaries of another plan, or with other units, are of no use any more.
         let stale = if same_units {

@@ -161,9 +161,10 @@ impl Landing {
     #[cfg(test)]
     pub(super) fn read_back_waiting(self: &Arc<Self>) -> Result<(), Failure> {
         let waiting = std::mem::take(&mut *self.read_back.waiting.lock());
-        waiting
-            .written
-            .into_iter()
-            .try_for_each(|file| self.read_back_one(file, &|| false))
+        for file in waiting.written {
+            self.read_back_one(file, &|| false)?;
+        }
+        let mut compared = waiting.compared.into_iter();
+        compared.try_for_each(|(incoming, theirs)| self.compare(&incoming, theirs, &|| false))
     }
 }

@@ -41,6 +41,8 @@ pub struct UnitSink {
     size: u64,
     geometry: Geometry,
     sparse: Sparse,
+    /// Whether its part of the file is all hole, so that zeros need not be written.
+    is_hole: bool,
     offset: u64,
     end: u64,
     blocks: Vec<PieceHash>,
@@ -107,6 +109,7 @@ impl Landing {
                 return Ok(None);
             }
         };
+        let is_hole = state.begin_unit(unit);
         drop(state);
         let end = size.min(offset + geometry.unit_bytes);
         let writes = Arc::new(UnitWrites {
@@ -124,6 +127,7 @@ impl Landing {
             size,
             geometry,
             sparse,
+            is_hole,
             offset,
             end,
             blocks,
@@ -295,6 +299,11 @@ impl UnitSink {
                 "a hole where none can be",
             )));
         }
+        if !self.is_hole {
+            // What an earlier sending of the unit left there would stay.
+            self.room(length)?.fill(0);
+            return self.accept(hash);
+        }
         let counters = &self.writes.landing.counters;
         let found = counters.time(Stage::Verify, || {
             piece_hash(self.size, self.offset, &ZEROS[..to_usize(length)])
@@ -351,7 +360,12 @@ impl UnitSink {
 
     /// Write what is collected: into the page cache here and now, past it on a disk thread.
     fn write(&mut self) {
-        let (offset, filled, sparse) = (self.filled_from, self.filled, self.sparse);
+        let (offset, filled) = (self.filled_from, self.filled);
+        let sparse = if self.is_hole {
+            self.sparse
+        } else {
+            Sparse::No
+        };
         let Some(mut buffer) = self.buffer.take_if(|_| filled > 0) else {
             return;
         };

@@ -37,6 +37,7 @@ use super::counters::Counters;
 use super::landing::{Geometry, MAX_RESENDS, violation};
 use super::ledger::{Ledger, Outcome};
 use super::pace::Pace;
+use super::shares::Claim;
 use super::state_failed;
 
 /// How often a waiting thread looks whether its session is over.
@@ -119,6 +120,7 @@ pub struct Supply {
     counters: Arc<Counters>,
     buffers: Arc<BufferPool>,
     pace: Arc<Pace>,
+    claim: Arc<Claim>,
     /// Entries under way, by number.
     active: Mutex<HashMap<u64, Arc<Outgoing>>>,
     settled: Condvar,
@@ -134,12 +136,12 @@ impl Supply {
     ///
     /// # Errors
     /// [`Code::StateFailed`] when the scratch folder cannot be used.
-    pub fn open(
+    pub(in crate::session) fn open(
         spec: SupplySpec,
         orders: Arc<dyn Orders>,
         counters: Arc<Counters>,
         buffers: Arc<BufferPool>,
-        pace: Arc<Pace>,
+        (pace, claim): (Arc<Pace>, Arc<Claim>),
     ) -> Result<Arc<Self>, Failure> {
         let ledger = Ledger::create(&spec.scratch, "sent").map_err(state_failed)?;
         Ok(Arc::new(Self {
@@ -155,6 +157,7 @@ impl Supply {
             counters,
             buffers,
             pace,
+            claim,
         }))
     }
 
@@ -291,7 +294,7 @@ impl Supply {
             }
         };
         if let Some(outcome) = outcome.filter(|_| self.spec.delete_source) {
-            let ledger = self.ledger.lock();
+            let mut ledger = self.ledger.lock();
             if id >= ledger.count() {
                 return Err(violation(&WireError::contradiction("a result of nothing")));
             }

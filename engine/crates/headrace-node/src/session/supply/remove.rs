@@ -1,11 +1,14 @@
 //! The second half of a move: sources that have safely arrived are deleted.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::PieceHash;
+use headrace_core::name::RelPath;
+use headrace_core::statement::{Kept, KeptReason, MAX_DETAIL_BYTES, MAX_KEPT_NAMES};
 use headrace_io::storage::Removal;
 
 use super::Supply;
@@ -14,29 +17,48 @@ use crate::session::ledger::Outcome;
 use crate::session::state_failed;
 use crate::state;
 
-/// What was deleted at the source, and what could not be.
+/// What was deleted at the source, and what stayed although it had arrived.
 #[derive(Debug, Clone, Default)]
 pub struct Removed {
     /// Names deleted.
     pub deleted: u64,
-    /// Names that stayed though they had arrived, with the reason; the first of them.
-    pub kept: Vec<Failure>,
-    /// How many stayed.
-    pub kept_count: u64,
+    kept: BTreeMap<KeptReason, Kept>,
+    names: usize,
+    name_bytes: usize,
 }
 
-/// Most reasons that are kept.
-const MAX_KEPT: usize = 100;
+/// Most bytes of names that are kept, so that they fit into a statement.
+const MAX_NAME_BYTES: usize = 64 << 10;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 
+/// Why one source stays.
+type Stays = (KeptReason, String);
+
 impl Removed {
-    fn keep(&mut self, place: &str, reason: &str) {
-        self.kept_count += 1;
-        if self.kept.len() < MAX_KEPT {
-            let message = format!("{place} has arrived but stays: {reason}");
-            self.kept.push(Failure::new(Code::NotDeleted, message));
+    /// What stayed, by reason.
+    #[must_use]
+    pub fn kept(self) -> Vec<Kept> {
+        self.kept.into_values().collect()
+    }
+
+    fn keep(&mut self, path: &RelPath, (reason, mut detail): Stays) {
+        let name = path.escaped();
+        let kept = self.kept.entry(reason).or_insert_with(|| {
+            detail.truncate(detail.floor_char_boundary(MAX_DETAIL_BYTES));
+            Kept {
+                reason,
+                detail,
+                count: 0,
+                names: Vec::new(),
+            }
+        });
+        kept.count += 1;
+        if self.names < MAX_KEPT_NAMES && self.name_bytes + name.len() <= MAX_NAME_BYTES {
+            self.names += 1;
+            self.name_bytes += name.len();
+            kept.names.push(name);
         }
     }
 }
@@ -65,7 +87,7 @@ impl Supply {
             if let Err(why) = permitted() {
                 // A stop, the kill switch or the end of the ticket also ends this; everything has arrived, so the rest just stays.
                 if entry.kind != Kind::Dir && arrived {
-                    removed.keep(&self.place(&entry.path), &why.message);
+                    removed.keep(&entry.path, (KeptReason::Stopped, why.message));
                 }
                 open.clear();
                 continue;
@@ -76,10 +98,8 @@ impl Supply {
                 (Kind::Dir, _) => open.push(entry.clone()),
                 (_, Outcome::Copied(_)) => self.remove_source(entry, None, &mut removed),
                 (Kind::File, Outcome::Identical(None)) => {
-                    removed.keep(
-                        &self.place(&entry.path),
-                        "the destination did not say what it holds",
-                    );
+                    let detail = "the destination did not say what it holds".to_owned();
+                    removed.keep(&entry.path, (KeptReason::Unproven, detail));
                 }
                 (_, Outcome::Identical(hash)) => self.remove_source(entry, hash, &mut removed),
                 _ => {}
@@ -97,29 +117,27 @@ impl Supply {
     }
 
     fn remove_source(&self, entry: &Entry, told: Option<PieceHash>, removed: &mut Removed) {
-        let result = self.remove_arrived(entry, told);
-        let place = self.place(&entry.path);
-        match result {
+        match self.remove_arrived(entry, told) {
             Ok(None) => removed.deleted += 1,
-            Ok(Some(reason)) => removed.keep(&place, reason),
-            Err(error) => removed.keep(&place, &error.to_string()),
+            Ok(Some(stays)) => removed.keep(&entry.path, stays),
+            Err(error) => removed.keep(&entry.path, (KeptReason::Failed, error.to_string())),
         }
     }
 
     /// Remove a source that has arrived; says why not.
-    fn remove_arrived(
-        &self,
-        entry: &Entry,
-        told: Option<PieceHash>,
-    ) -> io::Result<Option<&'static str>> {
+    fn remove_arrived(&self, entry: &Entry, told: Option<PieceHash>) -> io::Result<Option<Stays>> {
         if let Some(told) = told
             && self.content(entry)?.is_some_and(|ours| ours != told)
         {
-            return Ok(Some("the destination holds other content"));
+            let detail = "the destination holds other content".to_owned();
+            return Ok(Some((KeptReason::Differs, detail)));
         }
         Ok(match self.spec.origin.remove_if(entry)? {
             Removal::Gone => None,
-            Removal::Changed => Some("it changed after it was copied"),
+            Removal::Changed => {
+                let detail = "it changed after it was copied".to_owned();
+                Some((KeptReason::Changed, detail))
+            }
         })
     }
 
@@ -147,5 +165,108 @@ impl Supply {
         if let Err(error) = self.spec.origin.remove_folder(&entry.path) {
             tracing::debug!(%error, path = %entry.path, "a source folder stays");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    use headrace_core::access::Access;
+    use headrace_core::filter::{Filter, Filters};
+    use headrace_core::message::{FileResult, Message};
+    use headrace_io::buffer::BufferPool;
+    use headrace_io::descriptors::Descriptors;
+    use headrace_io::root::Root;
+    use headrace_io::storage::posix::PosixOrigin;
+
+    use super::super::{Orders, SupplySpec};
+    use super::*;
+    use crate::session::pace::Pace;
+    use crate::session::shares::{Claim, Direction, NodeLinks};
+    use crate::session::tests_support::{GEOMETRY, execution};
+
+    struct Nobody;
+
+    impl Orders for Nobody {
+        fn order(&self, _message: Message) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+
+    /// Everything in a folder, listed, and at the destination, which said the hash of each file.
+    fn arrived(folder: &std::path::Path, scratch: &std::path::Path, files: u64) -> Arc<Supply> {
+        let root = Arc::new(Root::open("here", folder, Access::Delete).expect("a root"));
+        let share = Arc::new(Descriptors::new(1 << 10).share());
+        let spec = SupplySpec {
+            origin: Arc::new(PosixOrigin::new(root, RelPath::root(), share)),
+            from: execution().source,
+            filter: Filter::new(&Filters::default()).expect("no filter"),
+            geometry: GEOMETRY,
+            window: 1000,
+            delete_source: true,
+            counts_totals: true,
+            scratch: scratch.to_owned(),
+        };
+        let claim = Arc::new(Claim::new(&NodeLinks::default(), Direction::Out));
+        let brakes = (Arc::new(Pace::new(None)), claim);
+        let buffers = BufferPool::of(1, 4096);
+        let supply = Supply::open(spec, Arc::new(Nobody), Arc::default(), buffers, brakes);
+        let supply = supply.expect("opened");
+        supply.list().expect("listed");
+        let holds = FileResult::Holds(*blake3::hash(b"content").as_bytes());
+        // The folder itself is the first entry.
+        let results = (1..=files).map(|id| (id, holds)).collect();
+        supply.handle(Message::Results(results)).expect("taken");
+        supply
+    }
+
+    #[test]
+    fn a_move_that_is_stopped_while_it_deletes_says_how_many_sources_stay_and_why() {
+        let (folder, scratch) = (tempfile::tempdir(), tempfile::tempdir());
+        let (folder, scratch) = (folder.expect("a folder"), scratch.expect("a folder"));
+        for number in 0..150 {
+            let name = folder.path().join(format!("{number:03}"));
+            std::fs::write(name, b"content").expect("written");
+        }
+        std::fs::write(folder.path().join("001"), b"changed").expect("written");
+        let supply = arrived(folder.path(), scratch.path(), 150);
+        let asked = Cell::new(0);
+        let removed = supply.remove_sources(&|| {
+            asked.set(asked.get() + 1);
+            // For the folder itself and the first four files.
+            if asked.get() <= 5 {
+                return Ok(());
+            }
+            Err(Failure::new(Code::Stopped, "stopped on request"))
+        });
+        let removed = removed.expect("the scratch folder works");
+        assert_eq!(removed.deleted, 3);
+        let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(left, 147);
+        let kept = removed.kept();
+        let said: Vec<_> = kept
+            .iter()
+            .map(|kept| (kept.reason, kept.count, &*kept.detail, kept.names.len()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                (
+                    KeptReason::Differs,
+                    1,
+                    "the destination holds other content",
+                    1
+                ),
+                (
+                    KeptReason::Stopped,
+                    146,
+                    "stopped on request",
+                    MAX_KEPT_NAMES - 1
+                ),
+            ]
+        );
+        assert_eq!((&*kept[0].names[0], &*kept[1].names[0]), ("001", "004"));
     }
 }

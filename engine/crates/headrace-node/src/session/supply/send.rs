@@ -1,8 +1,9 @@
 //! Reads and hashes what was asked for, and hands it to an outlet; run by one thread per stream.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use headrace_core::batch::{BATCH_BYTES, BatchFile, Sparse};
+use headrace_core::batch::{BATCH_BYTES, BatchFile, FILE_OVERHEAD_BYTES, Sparse};
 use headrace_core::code::{Code, Failure};
 use headrace_core::codec::to_usize;
 use headrace_core::entry::Kind;
@@ -29,10 +30,7 @@ impl Supply {
         while let Some(task) = self.next_task(stream)? {
             match task {
                 Task::Unit(file, generation, unit) => {
-                    let Some(mut block) = self.buffer() else {
-                        break;
-                    };
-                    self.send_unit(outlet, &mut block, &file, generation, unit)?;
+                    self.send_unit(outlet, &file, generation, unit)?;
                 }
                 Task::Batch(files) => self.send_batch(outlet, &files)?,
                 Task::Compare(file) => {
@@ -79,7 +77,6 @@ impl Supply {
     fn send_unit(
         &self,
         outlet: &mut dyn Outlet,
-        buffer: &mut [u8],
         file: &Arc<Outgoing>,
         generation: u16,
         unit: u64,
@@ -115,9 +112,16 @@ impl Supply {
         let end = entry.size.min(start + self.spec.geometry.unit_bytes);
         // The storage reads ahead while the first blocks are hashed and sent.
         handle.read_ahead(start, end - start);
-        let mut offset = start;
+        let (mut offset, mut kept) = (start, None);
         while offset < end {
             let length = self.spec.geometry.block_bytes.min(end - offset);
+            let is_hole = sparse == Sparse::Yes && handle.is_hole(offset, length);
+            if !is_hole {
+                self.wait_for_turn(&mut kept, length);
+            }
+            let Some(mut buffer) = kept.take().or_else(|| self.buffer()) else {
+                return Ok(());
+            };
             let piece = |hash| Piece {
                 file: file.id,
                 generation,
@@ -126,7 +130,6 @@ impl Supply {
                 hash,
             };
             let block = &mut buffer[..to_usize(length)];
-            let is_hole = sparse == Sparse::Yes && handle.is_hole(offset, length);
             if is_hole {
                 block.fill(0);
             } else {
@@ -153,7 +156,6 @@ impl Supply {
             if is_hole {
                 outlet.hole(&piece(hash), length)?;
             } else {
-                self.wait_for_ceiling(length);
                 self.counters
                     .time(Stage::Send, || outlet.block(&piece(hash), block))?;
             }
@@ -161,6 +163,7 @@ impl Supply {
             if self.is_over() {
                 return Ok(());
             }
+            kept = Some(buffer);
             offset += length;
         }
         self.unit_sent(file, generation, &*handle)
@@ -200,6 +203,13 @@ impl Supply {
     }
 
     fn send_batch(&self, outlet: &mut dyn Outlet, files: &[Arc<Outgoing>]) -> Result<(), Failure> {
+        let sizes = files.iter().map(|file| file.state.lock().entry.size);
+        let bytes = sizes.map(|size| size + FILE_OVERHEAD_BYTES as u64).sum();
+        self.wait_for_ceiling(bytes);
+        self.wait_for_share(bytes, files.len() as u64);
+        if self.is_over() {
+            return Ok(());
+        }
         let mut payload = Vec::with_capacity(BATCH_BYTES + BATCH_BYTES / 4);
         for file in files {
             self.put_small(file, &mut payload)?;
@@ -207,7 +217,6 @@ impl Supply {
         if payload.is_empty() {
             return Ok(());
         }
-        self.wait_for_ceiling(payload.len() as u64);
         self.counters.time(Stage::Send, || outlet.batch(&payload))?;
         Ok(())
     }
@@ -329,6 +338,31 @@ impl Supply {
         }
     }
 
+    /// Wait until a block may pass. Who may have to wait for others keeps no buffer from them.
+    fn wait_for_turn(&self, kept: &mut Option<Buffer>, bytes: u64) {
+        self.wait_for_ceiling(bytes);
+        if self.claim.is_on_links() {
+            *kept = None;
+            self.wait_for_share(bytes, 0);
+        } else {
+            self.follow_share();
+        }
+    }
+
+    fn wait_for_share(&self, bytes: u64, files: u64) {
+        self.counters.time(Stage::Share, || {
+            self.claim.take(bytes, files, &|| self.is_over());
+        });
+        self.follow_share();
+    }
+
+    /// Pace by what its links give it; by nothing when it has left them while another stream still paced by them.
+    fn follow_share(&self) {
+        if let Some(share_bps) = self.claim.pacing_bps(Instant::now()) {
+            self.pace.follow(share_bps);
+        }
+    }
+
     fn wait_for_ceiling(&self, bytes: u64) {
         self.counters
             .time(Stage::Ceiling, || self.pace.wait(bytes, &|| self.is_over()));
@@ -337,14 +371,17 @@ impl Supply {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
     use headrace_core::filter::{Filter, Filters};
     use headrace_io::buffer::BufferPool;
+    use headrace_io::sockopt;
     use headrace_io::storage::simulated::Disk;
 
     use super::super::{Orders, SupplySpec};
     use super::*;
+    use crate::session::shares::{Claim, Direction, NodeLinks};
     use crate::session::tests_support::{GEOMETRY, execution};
 
     struct Nobody;
@@ -369,11 +406,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_stream_without_work_takes_no_buffer_from_others() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let buffers = BufferPool::of(1, 4096);
-        let only = buffers.take(Duration::ZERO).expect("one is free");
+    /// A supply of nothing, that is on no link.
+    fn supply(folder: &tempfile::TempDir, buffers: Arc<BufferPool>) -> Arc<Supply> {
         let spec = SupplySpec {
             origin: Arc::new(Disk::default().origin("data")),
             from: execution().source,
@@ -385,8 +419,37 @@ mod tests {
             scratch: folder.path().to_owned(),
         };
         let pace = Arc::new(crate::session::pace::Pace::new(None));
-        let supply = Supply::open(spec, Arc::new(Nobody), Arc::default(), buffers, pace);
-        let supply = supply.expect("opened");
+        let claim = Claim::new(&NodeLinks::default(), Direction::Out);
+        let brakes = (pace, Arc::new(claim));
+        let supply = Supply::open(spec, Arc::new(Nobody), Arc::default(), buffers, brakes);
+        supply.expect("opened")
+    }
+
+    #[test]
+    fn a_stream_that_is_on_no_link_is_not_paced_by_one_though_another_stream_just_did_so() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let address = listener.local_addr().expect("its address");
+        let socket = TcpStream::connect(address).expect("a socket");
+        let folder = tempfile::tempdir().expect("a folder");
+        let supply = supply(&folder, BufferPool::of(1, 4096));
+        let _paced = supply.pace.join(&socket).expect("joined");
+        let paced = || sockopt::max_pacing(&socket).expect("the kernel says");
+        // As who worked out what the link gave right before its transfer left it.
+        supply.pace.follow(8_000_000);
+        assert_eq!(paced(), Some(1_250_000));
+        let begin = Instant::now();
+        while paced().is_some() && begin.elapsed() < Duration::from_secs(10) {
+            supply.wait_for_turn(&mut None, 4096);
+        }
+        assert_eq!(paced(), None);
+    }
+
+    #[test]
+    fn a_stream_without_work_takes_no_buffer_from_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let buffers = BufferPool::of(1, 4096);
+        let only = buffers.take(Duration::ZERO).expect("one is free");
+        let supply = supply(&folder, buffers);
         supply.stop();
         // With a buffer for each stream this would wait for one, and fail.
         assert_eq!(supply.serve(&mut Nobody, None), Ok(()));

@@ -114,6 +114,10 @@ fn send(landing: &Arc<Landing>, unit: u64, sparse: Sparse) {
 }
 
 fn complete(place: &Place, landing: &Arc<Landing>) {
+    complete_with(place, landing, &content());
+}
+
+fn complete_with(place: &Place, landing: &Arc<Landing>, content: &[u8]) {
     let (file, generation) = (0, 0);
     landing
         .handle(Message::FileEnd { file, generation })
@@ -125,7 +129,7 @@ fn complete(place: &Place, landing: &Arc<Landing>) {
     let to = landing.full_path(&RelPath::from_bytes(b"file").expect("a path"));
     let path: &Path = &place.folder.path().join(to.expect("short").as_path());
     assert!(
-        std::fs::read(path).expect("there") == content(),
+        std::fs::read(path).expect("there") == content,
         "other content"
     );
 }
@@ -144,6 +148,52 @@ fn resume(ways: [Writing; 2], sparse: Sparse) {
         send(&landing, unit, sparse);
     }
     complete(&place, &landing);
+}
+
+/// Sends a unit that is all hole.
+fn send_hole(landing: &Arc<Landing>, unit: u64) {
+    let (start, end) = (unit * UNIT, SIZE.min((unit + 1) * UNIT));
+    let sink = landing.open_unit(0, 0, start, Sparse::Yes).expect("a unit");
+    let mut sink = sink.expect("wanted");
+    let block_bytes = landing.geometry().block_bytes;
+    for offset in (start..end).step_by(to_usize(block_bytes)) {
+        let length = block_bytes.min(end - offset);
+        let hash = piece_hash(SIZE, offset, &vec![0; to_usize(length)]);
+        sink.accept_hole(length, hash).expect("good");
+    }
+}
+
+/// Sends content for the first block of a unit, and no more of it.
+fn send_first_block(landing: &Arc<Landing>, unit: u64) {
+    let sink = landing.open_unit(0, 0, unit * UNIT, Sparse::Yes);
+    let mut sink = sink.expect("a unit").expect("wanted");
+    let length = landing.geometry().block_bytes;
+    let block = vec![7; to_usize(length)];
+    sink.room(length).expect("room").copy_from_slice(&block);
+    let hash = piece_hash(SIZE, unit * UNIT, &block);
+    sink.accept(hash).expect("good");
+    sink.abandon();
+}
+
+#[test]
+fn a_hole_holds_nothing_of_what_was_sent_there_before() {
+    for is_resumed in [false, true] {
+        let place = Place::new();
+        let (mut landing, asked) = place.session(Writing::Buffered);
+        assert_eq!(asked, [0, 1, 2]);
+        send_hole(&landing, 0);
+        landing.epoch().expect("an epoch");
+        send_first_block(&landing, 1);
+        if is_resumed {
+            drop(landing);
+            let (next, asked) = place.session(Writing::Buffered);
+            assert_eq!(asked, [1, 2]);
+            landing = next;
+        }
+        send_hole(&landing, 1);
+        send_hole(&landing, 2);
+        complete_with(&place, &landing, &vec![0; to_usize(SIZE)]);
+    }
 }
 
 #[test]

@@ -1,17 +1,26 @@
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation, useQueryClient, useSuspenseQuery, type QueryKey } from "@tanstack/react-query";
 import { useState } from "react";
-import { answer, api } from "../api/client";
-import { meQuery, policiesQuery } from "../api/queries";
+import { meQuery } from "../api/queries";
 import type { PolicyVersion } from "../api/schema";
 import { t } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
 import { Act } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
-import { useProof } from "../ui/proof";
+import { useProof, type Given } from "../ui/proof";
 import { tell } from "../ui/toasts";
 
+interface Props {
+  version: PolicyVersion;
+  active: PolicyVersion | undefined;
+  send: (version: string, proof: Given) => Promise<PolicyVersion>;
+  /** What it does to what runs and waits. */
+  effect: string;
+  /** What is read anew afterwards. */
+  changes: readonly QueryKey[];
+}
+
 /** Put a proposed version in force; or propose a retired one again, since going back takes two people, too. */
-export function Publish({ version, active }: { version: PolicyVersion; active: PolicyVersion | undefined }) {
+export function Publish({ version, active, send, effect, changes }: Props) {
   const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [asking, setAsking] = useState(false);
@@ -19,12 +28,12 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
   const verb = back ? t("policies.rollBack") : t("policies.publish");
   const proof = useProof();
   const publish = useMutation({
-    mutationFn: () => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: version.version } }, body: proof.take() })),
+    mutationFn: () => send(version.version, proof.take()),
     onSuccess: async (made) => {
       proof.used();
       tell(made.state === "active" ? t("policies.published", { version: made.version.slice(0, 12) }) : t("policies.proposed"));
       setAsking(false);
-      await client.invalidateQueries({ queryKey: policiesQuery.queryKey });
+      for (const queryKey of changes) await client.invalidateQueries({ queryKey });
     },
   });
   // Nobody puts their own text in force.
@@ -43,8 +52,8 @@ export function Publish({ version, active }: { version: PolicyVersion; active: P
             back
               ? t("policies.rollBack.detail", { version: short })
               : overtaken
-                ? t("policies.publish.overtaken", { version: short, active: active.version.slice(0, 12) })
-                : t("policies.publish.detail", { version: short })
+                ? t("policies.publish.overtaken", { version: short, active: active.version.slice(0, 12), effect })
+                : t("policies.publish.detail", { version: short, effect })
           }
           verb={verb}
           danger={false}

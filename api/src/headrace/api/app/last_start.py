@@ -1,0 +1,62 @@
+"""What the last start was protected by: a start that has lost such a setting says so, in the log and the audit log."""
+
+import json
+import os
+from pathlib import Path
+from typing import Final
+
+from headrace.api.durable import sync_folder, write_whole
+from headrace.api.settings import Settings
+
+LAST_START: Final = "last-start.json"
+_STRENGTHS: Final = ("session", "password", "passkey")
+_MAX_BYTES: Final = 65_536
+_NAMED: Final = {
+    "audit_syslog": "the audit chain does not leave this host any more",
+    "directories": "nobody of a directory can sign in, and nobody looks whether they have left",
+    "oidc_issuers": "nobody of a provider can sign in, and nobody looks whether they have left",
+    "quotas": "no quota holds any more",
+    "signer": "this process signs itself, and no process of its own",
+}
+"""Settings that protect something where they name anything, and what is the case without."""
+
+
+def lost_since_last_start(settings: Settings) -> list[str]:
+    """Say which protection the last start in this data folder had by a setting and this one has not."""
+    before = _read(settings.data / LAST_START)
+    said = [
+        f"HEADRACE_{name.upper()} is not set, and was at the last start (`{before[name]}`): {meaning}"
+        for name, meaning in _NAMED.items()
+        if before.get(name) and not getattr(settings, name)
+    ]
+    former = before.get("consent_proof", "")
+    if former in _STRENGTHS and _STRENGTHS.index(settings.consent_proof) < _STRENGTHS.index(former):
+        said.append(
+            f"HEADRACE_CONSENT_PROOF is `{settings.consent_proof}`, and was `{former}` at the last start: less proves "
+            "that a person is there who agrees"
+        )
+    return said
+
+
+def keep_for_next_start(settings: Settings) -> None:
+    """Keep by what this start is protected, as a whole and durably."""
+    kept = {name: str(getattr(settings, name)) for name in (*_NAMED, "consent_proof")}
+    path = settings.data / LAST_START
+    fresh = path.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        write_whole(descriptor, json.dumps(kept, indent=1).encode() + b"\n")
+    finally:
+        os.close(descriptor)
+    fresh.rename(path)
+    sync_folder(settings.data)
+
+
+def _read(path: Path) -> dict[str, str]:
+    """Read what was kept; a file that is missing or none tells nothing."""
+    try:
+        with path.open("rb") as file:
+            found = json.loads(file.read(_MAX_BYTES))
+    except (OSError, ValueError):
+        return {}
+    return {str(name): str(value) for name, value in found.items()} if isinstance(found, dict) else {}

@@ -1,0 +1,261 @@
+"""One of several processes that are one site on one PostgreSQL database.
+
+One process leads: it is the whole service, as where there is one process only. The others pass on to it what comes in
+at them, and one of them leads as soon as it does not any more (docs/decisions/0022-one-process-leads.md).
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import ssl
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.types import ASGIApp
+
+from headrace.api.app.answering import SHUTDOWN_S, Listeners, Ready, bootstrap
+from headrace.api.app.leader_file import Leader, begin_to_lead, seen
+from headrace.api.app.listening import Address, Server, answering_monitoring, bracketed, listening, metrics_url
+from headrace.api.app.service import Service
+from headrace.api.app.web import create_app
+from headrace.api.errors import CannotStart
+from headrace.api.http.connections import ConnectionLimits, counted
+from headrace.api.http.guard import Guard
+from headrace.api.http.operation import create_operation_app, create_relay_operation_app
+from headrace.api.http.relay import TAKEOVER_S, Peer, PeerDoor, Relay, Switch
+from headrace.api.settings import SettingError
+from headrace.api.store.address import store_url
+from headrace.api.store.leader_lock import UNKNOWN, LeaderLock
+from headrace.engine import EngineError
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S: Final = 0.25
+"""How often a process that does not lead asks whether it may."""
+_HELD_S: Final = 1.0
+"""How often a leader looks whether it still leads."""
+_ANSWER_S: Final = 5.0
+_UNSURE_S: Final = 20.0
+"""A leader that has not reached the database for so long leads no more: a host that is cut off is given up by the
+database after half a minute, and then another one leads."""
+_START_S: Final = 20.0
+"""How long a new leader tries to start: the one before it may still be about to end."""
+_CLOSE_S: Final = 30.0
+
+
+class OneOfMany:
+    """A process of a site that has several."""
+
+    def __init__(self, place: Listeners, *, as_json: bool, recover_admin: bool) -> None:
+        """Answer at `place`."""
+        settings = replace(place.settings, data=place.settings.data.resolve())
+        self._place, self._settings = place, settings
+        self._as_json, self._recover_admin = as_json, recover_admin
+        self._peer_address = Address.parse(settings.peer_listen, "HEADRACE_PEER_LISTEN")
+        if self._peer_address.any:
+            message = (
+                f"`HEADRACE_PEER_LISTEN` is `{settings.peer_listen}`: other processes are told to ask there, so give "
+                "one address of this host"
+            )
+            raise SettingError(message)
+        self._lock = LeaderLock(store_url(settings.database, settings.data))
+        self._leader = seen(settings.data)
+        self._relay = Relay(self._known_leader, place.public_url, place.origins.origins, settings.request_timeout_s)
+        self._passing_on: ASGIApp = Guard(
+            self._relay,
+            origins=place.origins,
+            check_sender=None,
+            max_body_bytes=settings.max_body_bytes,
+            receive_s=settings.receive_timeout_s,
+            timeout_s=settings.request_timeout_s + TAKEOVER_S,
+        )
+        self._front = Switch(self._passing_on)
+        self._of_relay = create_relay_operation_app(self._relay.reaches_leader)
+        self._monitoring = Switch(self._of_relay)
+        self._ending = asyncio.Event()
+        self._announced = False
+        self._server: uvicorn.Server
+        self._serving: asyncio.Task[None]
+
+    async def run(self) -> None:
+        """Lead or pass on until SIGTERM or SIGINT, then close cleanly."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self._ending.set)
+        self._server = Server(self._place.config(self._front, lifespan="off"), lambda: None)
+        async with answering_monitoring(self._monitoring, self._place.for_monitoring):
+            self._serving = asyncio.create_task(self._server.serve(sockets=[self._place.listener]), name="front")
+            try:
+                while await self._may_lead():
+                    await self._lead()
+            finally:
+                await self._stop_answering()
+                await self._relay.close()
+                await self._lock.close()
+
+    async def _stop_answering(self) -> None:
+        self._server.should_exit = True
+        await self._serving
+
+    # -- passing on --
+
+    def _known_leader(self) -> Peer | None:
+        leader = self._leader()
+        if leader is None:
+            return None
+        return Peer(f"https://{bracketed(leader.host)}:{leader.port}", leader.trusted, leader.secret)
+
+    async def _may_lead(self) -> bool:
+        """Wait until this process may lead; `False` when it ends before."""
+        said = False
+        while not self._ending.is_set():
+            try:
+                async with asyncio.timeout(_ANSWER_S):
+                    if await self._lock.lead():
+                        return True
+                if said:
+                    _log.info("the database can be asked again who leads")
+                said = False
+            except UNKNOWN as error:
+                if not said:
+                    # What a driver says may hold the address with its password.
+                    _log.warning("the database can't be asked who leads (%s)", type(error).__name__)
+                said = True
+            if not self._announced and await self._relay.reaches_leader():
+                if self._recover_admin:
+                    _log.warning("another process leads, so --recover-admin makes no link: end the others first")
+                self._announce(Ready(self._place.public_url, None, None, metrics_url(self._place.for_monitoring)))
+            await _first(self._ending.wait(), asyncio.sleep(_LOOK_S))
+        return False
+
+    def _announce(self, ready: Ready) -> None:
+        if not self._announced:
+            self._announced = True
+            ready.say(as_json=self._as_json)
+
+    # -- leading --
+
+    async def _lead(self) -> None:
+        service = await self._started()
+        if service is None:
+            _log.info("another process was first, or the database is away")
+            return
+        try:
+            app = create_app(service.gate, replace(self._place.origins, proxied=True))
+            async with AsyncExitStack() as opened:
+                await opened.enter_async_context(app.router.lifespan_context(app))
+                leader = await opened.enter_async_context(self._letting_others_in(app))
+                link = await bootstrap(service, recover=self._recover_admin and not self._announced)
+                leader.write(self._settings.data)
+                _log.info("process %d leads the site from now on", os.getpid())
+                self._front.app = app
+                self._monitoring.app = create_operation_app(service.whole.use_cases.metrics)
+                hub, metrics = service.whole.core.hub.address, metrics_url(self._place.for_monitoring)
+                self._announce(Ready(self._place.public_url, hub, link, metrics))
+                await _first(self._ending.wait(), self._lost())
+                service.whole.core.broker.close()  # watchers would hold up the end
+                self._front.app, self._monitoring.app = self._passing_on, self._of_relay
+                if self._ending.is_set():
+                    await self._stop_answering()
+        finally:
+            self._front.app, self._monitoring.app = self._passing_on, self._of_relay
+            await self._close(service)
+            await self._lock.close()
+
+    async def _started(self) -> Service | None:
+        """Start the service, whose last leader may still be about to end; nothing when another process leads first."""
+        limit, said = asyncio.get_running_loop().time() + _START_S, ""
+        while True:
+            try:
+                return await Service.start(self._settings, public_url=self._place.public_url)
+            except (CannotStart, EngineError, SQLAlchemyError) as error:
+                if not await self._still_leads():
+                    return None
+                if asyncio.get_running_loop().time() >= limit or self._ending.is_set():
+                    raise
+                if said != str(error):
+                    said = str(error)
+                    _log.info("it may lead, and can't yet: %s", said)
+                await asyncio.sleep(_LOOK_S)
+
+    async def _still_leads(self) -> bool:
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                return await self._lock.lead()
+        except UNKNOWN:
+            return False
+
+    async def _close(self, service: Service) -> None:
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await service.close()
+        except (SQLAlchemyError, EngineError, OSError) as error:
+            message = "the service could not be closed, and another process leads; this one ends"
+            raise CannotStart(message) from error
+
+    @asynccontextmanager
+    async def _letting_others_in(self, app: ASGIApp) -> AsyncIterator[Leader]:
+        """Answer what other processes pass on, and give what they have to know for that."""
+        listener = listening(self._peer_address)
+        with listener:
+            leader, tls = begin_to_lead(self._peer_address.host, listener.getsockname()[1])
+            server = Server(self._config_for_others(app, leader, tls), lambda: None)
+            answering = asyncio.create_task(server.serve(sockets=[listener]), name="other processes")
+            try:
+                yield leader
+            finally:
+                server.should_exit = True
+                await answering
+
+    def _config_for_others(self, app: ASGIApp, leader: Leader, tls: ssl.SSLContext) -> uvicorn.Config:
+        settings = self._settings
+        limits = ConnectionLimits(
+            most=settings.max_connections,
+            most_of_one=None,
+            receive_s=settings.receive_timeout_s,
+            take_s=settings.request_timeout_s,
+        )
+        return uvicorn.Config(
+            PeerDoor(app, leader.secret, self._place.public_url.partition(":")[0]),
+            http=counted(limits, tls),  # type: ignore[arg-type] # makes a protocol
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=SHUTDOWN_S,
+        )
+
+    async def _lost(self) -> None:
+        """Wait until this process leads no more, or can't know that it does."""
+        loop = asyncio.get_running_loop()
+        known = loop.time()
+        while True:
+            await asyncio.sleep(_HELD_S)
+            try:
+                async with asyncio.timeout(_ANSWER_S):
+                    if not await self._lock.lead():
+                        _log.error("another process of the site leads now; this one passes requests on")
+                        return
+                known = loop.time()
+            except UNKNOWN:
+                if loop.time() - known > _UNSURE_S:
+                    _log.error(
+                        "the database could not be asked for %.0f s who leads; this one leads no more", _UNSURE_S
+                    )
+                    return
+
+
+async def _first(*waits: Coroutine[Any, Any, object]) -> None:
+    """Wait for the first of these, and end the others."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,243 @@
+"""Passes requests on to the process that leads, for the other processes of a site; and lets them in there.
+
+What a request says is passed on as it is, but for what holds for one connection only. Host and origin were checked
+where it came in (`Guard`); the leader is asked under the name that the site has for everybody.
+"""
+
+import asyncio
+import hmac
+import logging
+import ssl
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import httpx2
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headrace.api.errors import Code
+from headrace.api.http.answers import problem_response, refusal_of
+from headrace.api.problems import make
+
+_log = logging.getLogger(__name__)
+
+PROBE: Final = "/peer"
+"""Answered by a leader to those who know its secret, and to nobody else."""
+TAKEOVER_S: Final = 20.0
+"""How long a request waits for another process to lead."""
+_SECRET: Final = b"headrace-peer"
+_CLIENT: Final = b"headrace-client"
+_OF_ONE_CONNECTION: Final = frozenset(
+    {
+        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
+        b"trailer", b"transfer-encoding", b"upgrade",
+    }
+)  # fmt: skip
+_NOT_PASSED_ON: Final = _OF_ONE_CONNECTION | {
+    b"host", b"origin", b"content-length", b"x-forwarded-for", b"x-forwarded-proto", _SECRET, _CLIENT,
+}  # fmt: skip
+_NOT_PASSED_BACK: Final = _OF_ONE_CONNECTION | {b"date", b"server"}
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Asked again when nobody knows whether they were answered."""
+RawHeaders = list[tuple[bytes, bytes]]
+_CONNECT_S: Final = 2.0
+_AGAIN_S: Final = 0.1
+_NOT_ASKED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+"""The request has reached nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The leader, as the others see it."""
+
+    url: str
+    trusted: ssl.SSLContext
+    secret: str
+
+
+class Relay:
+    """The application of a process that does not lead."""
+
+    def __init__(
+        self, leader: Callable[[], Peer | None], public_url: str, origins: Iterable[str], answer_s: float
+    ) -> None:
+        """Ask whomever `leader` names, under the site's name, for `origins` that are the site's own.
+
+        A leader that says nothing for `answer_s` more than it may is gone, whatever its host says.
+        """
+        self._leader = leader
+        self._public_url = public_url
+        self._origins = frozenset(origins)
+        self._silence_s = answer_s + _CONNECT_S
+        self._peer: Peer | None = None
+        self._transport: httpx2.AsyncHTTPTransport | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its answer back; who goes away ends it."""
+        try:
+            body = await _body(receive)
+        except HTTPException as error:  # what the guard refuses
+            await refusal_of(error)(scope, receive, send)
+            return
+        if body is None:
+            return
+        gone = asyncio.ensure_future(_gone(receive))
+        passing = asyncio.ensure_future(self._pass_on(scope, body, receive, send))
+        try:
+            await asyncio.wait({gone, passing}, return_when=asyncio.FIRST_COMPLETED)
+            if passing.done():
+                passing.result()
+        finally:
+            gone.cancel()
+            passing.cancel()
+            await asyncio.gather(gone, passing, return_exceptions=True)
+
+    async def reaches_leader(self) -> bool:
+        """Whether the leader answers now."""
+        try:
+            answer = await self._ask("GET", PROBE.encode(), [], b"")
+        except httpx2.TransportError:
+            return False
+        await answer.aclose()
+        return answer.status_code == httpx2.codes.NO_CONTENT
+
+    async def close(self) -> None:
+        """Close the connections to the leader."""
+        transport, self._transport, self._peer = self._transport, None, None
+        if transport is not None:
+            await transport.aclose()
+
+    async def _pass_on(self, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+        limit = asyncio.get_running_loop().time() + TAKEOVER_S
+        target, headers = _target(scope), self._headers(scope)
+        while True:
+            try:
+                answer = await self._ask(scope["method"], target, headers, body)
+                break
+            except httpx2.TransportError as error:
+                not_asked = isinstance(error, _NOT_ASKED)
+                if not not_asked and scope["method"] not in _SAFE:
+                    _log.warning("the leader went away while it worked on a request: %s", error)
+                    await problem_response(make(Code.UNANSWERED, _UNANSWERED))(scope, receive, send)
+                    return
+            if asyncio.get_running_loop().time() >= limit:
+                await problem_response(make(Code.NO_LEADER, _NO_LEADER))(scope, receive, send)
+                return
+            await asyncio.sleep(_AGAIN_S)
+        try:
+            kept = [(name, value) for name, value in answer.headers.raw if name.lower() not in _NOT_PASSED_BACK]
+            await send({"type": "http.response.start", "status": answer.status_code, "headers": kept})
+            async for part in answer.aiter_raw():
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except httpx2.TransportError:
+            if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+                raise  # so that nobody takes a part for the whole
+            # Whoever watches asks again, and hears what they have missed.
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            await answer.aclose()
+
+    async def _ask(self, method: str, target: bytes, headers: RawHeaders, body: bytes) -> httpx2.Response:
+        """Ask the leader; raises `TransportError`."""
+        peer = self._leader()
+        if peer is None:
+            message = "nobody is known to lead"
+            raise httpx2.ConnectError(message)
+        if self._transport is None or peer != self._peer:
+            await self.close()
+            # Each request has a connection of its own: none is used in the instant in which the leader closes it.
+            limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
+            self._transport, self._peer = httpx2.AsyncHTTPTransport(peer.trusted, trust_env=False, limits=limits), peer
+        request = httpx2.Request(
+            method,
+            httpx2.URL(peer.url, raw_path=target),
+            headers=[*headers, (_SECRET, peer.secret.encode())],
+            content=body,
+            extensions={
+                "timeout": {"connect": _CONNECT_S, "pool": _CONNECT_S, "read": self._silence_s, "write": _CONNECT_S}
+            },
+        )
+        return await self._transport.handle_async_request(request)
+
+    def _headers(self, scope: Scope) -> RawHeaders:
+        headers = [(name, value) for name, value in scope["headers"] if name not in _NOT_PASSED_ON]
+        headers.append((b"host", self._public_url.partition("://")[2].encode()))
+        origin = Headers(scope=scope).get("origin")
+        if origin is not None:
+            headers.append((b"origin", (self._public_url if origin.lower() in self._origins else origin).encode()))
+        if scope["client"]:
+            headers.append((_CLIENT, str(scope["client"][0]).encode()))
+        return headers
+
+
+class PeerDoor:
+    """Lets other processes of the site in, with what they pass on, and nobody else."""
+
+    def __init__(self, app: ASGIApp, secret: str, scheme: str) -> None:
+        """Give `app` the requests of those who know `secret`; people reach the site by `scheme`."""
+        self._app = app
+        self._secret = secret.encode()
+        self._scheme = scheme
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        said = dict(scope["headers"])
+        if not hmac.compare_digest(said.get(_SECRET, b""), self._secret):
+            await problem_response(make(Code.FORBIDDEN, "only processes of this site ask here"))(scope, receive, send)
+            return
+        if scope["path"] == PROBE:
+            await send({"type": "http.response.start", "status": httpx2.codes.NO_CONTENT, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        client = said.get(_CLIENT)
+        headers = [(name, value) for name, value in scope["headers"] if name not in {_SECRET, _CLIENT}]
+        passed = {
+            "headers": headers,
+            "scheme": self._scheme,
+            "client": (client.decode("latin-1"), 0) if client else None,
+        }
+        await self._app({**scope, **passed}, receive, send)
+
+
+class Switch:
+    """An application that stands for another one: each request goes to the one that it stands for when it comes in."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand for `app`."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        await self.app(scope, receive, send)
+
+
+_NO_LEADER: Final = "no process of this site leads at the moment, and nothing was done; try again in a moment"
+_UNANSWERED: Final = (
+    "the process that worked on this request ended before it answered; see whether it was done before you try again"
+)
+
+
+def _target(scope: Scope) -> bytes:
+    path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return path + b"?" + scope["query_string"] if scope["query_string"] else path
+
+
+async def _body(receive: Receive) -> bytes | None:
+    """Read a body, whose size the guard limits; nothing when the client goes away before its end."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client has gone away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

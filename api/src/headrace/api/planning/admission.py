@@ -1,0 +1,266 @@
+"""Whether a deadline can be kept beside what was promised to others, as the store knows them."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Row, func, select
+
+from headrace.api.caller import Caller
+from headrace.api.errors import Code, ServiceError
+from headrace.api.policy.calendars import Hours, Timeline
+from headrace.api.policy.links import Path, guarantees, path_of
+from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Deadline, Other, Verdict, judge
+from headrace.api.policy.qos import InForce, node_keys
+from headrace.api.store import Database, Tx
+from headrace.api.store.tables_work import TransferRow
+from headrace.auth import Scope
+from headrace.client import models as m
+from headrace.client.text import bit_rate, byte_size, plural
+from headrace.guardrails import OpenHours
+
+_MOST_NAMED: Final = 5
+_OPEN: Final = tuple(state.value for state in m.TransferState if state not in m.END_STATES)
+_COUNTS: Final = (TransferRow.state.in_(_OPEN), TransferRow.wish == "run")
+"""Which transfers count: what is paused has given its place up."""
+_OF_OTHERS: Final = (
+    TransferRow.id,
+    TransferRow.requester,
+    TransferRow.qos_class,
+    TransferRow.state,
+    TransferRow.source_node,
+    TransferRow.destination_node,
+    TransferRow.progress,
+    TransferRow.starts,
+    TransferRow.deadline,
+    TransferRow.hours,
+)
+_TRIES: Final = 4
+_HOLDS: Final = timedelta(seconds=10)
+"""For how long a verdict holds, while promises are the same."""
+
+Promises = tuple[tuple[object, ...], ...]
+Rows = Sequence[Row[*tuple[Any, ...]]]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedDeadline:
+    """A transfer of which it is asked whether its deadline can be kept."""
+
+    transfer: str = ""
+    """Its id, where it is one already: its own promise does not stand against it."""
+    bytes: int
+    begins: datetime
+    deadline: datetime | None
+    hours: Hours | None
+    """Its own."""
+    qos_class: str
+    source: str
+    destination: str
+    """Keys of its nodes."""
+    rate_bps: int | None
+
+
+class Unjudged(Exception):  # noqa: N818 - says what is the case
+    """A deadline is to be judged before the transaction that needs it; nothing was written."""
+
+    def __init__(self, held: InForce, wanted: WantedDeadline, now: datetime) -> None:
+        """Keep what is to be judged."""
+        super().__init__(wanted.transfer)
+        self.asked = held, wanted, now
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What was found of a deadline beside these promises."""
+
+    held: InForce
+    wanted: WantedDeadline
+    promises: Promises
+    verdict: Verdict
+
+    def covers(self, held: InForce, wanted: WantedDeadline) -> bool:
+        """Whether it holds for this as well: moments later, when no more is left to do."""
+        mine = self.wanted
+        same = replace(wanted, bytes=mine.bytes, begins=mine.begins) == mine
+        late = wanted.begins - mine.begins
+        return held is self.held and same and wanted.bytes <= mine.bytes and timedelta() <= late <= _HOLDS
+
+
+class Admission:
+    """Whether deadlines can be kept beside what was promised to others: asked anew for each request.
+
+    Who changes promises does so in a transaction in which nobody else writes. What takes long, with many promises, is
+    done before it, in a thread: the transaction only looks whether the promises are still those.
+    """
+
+    def __init__(self, database: Database) -> None:
+        """Ask the store."""
+        self._database = database
+        self._judgement: _Judgement | None = None
+        self._inside = False
+
+    async def run(self, change: Callable[[], Awaitable[T]]) -> T:
+        """Do what asks for verdicts within its transaction: again when it had to be judged first.
+
+        Where promises change all the time, it is judged within the transaction at last.
+        """
+        for _ in range(_TRIES):
+            try:
+                return await change()
+            except Unjudged as unjudged:
+                self._judgement = await self.judge(*unjudged.asked)
+        self._inside = True
+        return await change()
+
+    async def judge(self, held: InForce, wanted: WantedDeadline, now: datetime) -> _Judgement:
+        """Judge outside of any transaction."""
+        async with self._database.read() as tx:
+            return await _judged(tx, held, wanted, now)
+
+    async def verdict(self, tx: Tx, held: InForce, wanted: WantedDeadline, now: datetime) -> Verdict | None:
+        """Return what links say of a deadline within `tx`; nothing where they say nothing. Raises `Unjudged`."""
+        path = path_of(held.document, await node_keys(tx), wanted.source, wanted.destination)
+        if wanted.deadline is None or not _caps(held, path):
+            return None
+        found = self._judgement
+        if found is not None and found.covers(held, wanted) and found.promises == await _promises(tx, wanted.transfer):
+            return found.verdict
+        if not self._inside:
+            raise Unjudged(held, wanted, now)
+        return (await _judged(tx, held, wanted, now)).verdict
+
+    async def why_not(self, tx: Tx, whose: str | None, held: InForce, wanted: WantedDeadline, now: datetime) -> str:
+        """Say why links can't guarantee a deadline, when it is done, and who would have to give way; empty if they can.
+
+        Transfers are named of `whose` alone (a person), or of everybody. Raises `Unjudged`.
+        """
+        verdict = await self.verdict(tx, held, wanted, now)
+        return "" if verdict is None else await _not_kept(tx, whose, held, wanted, verdict)
+
+    async def require_kept(self, tx: Tx, caller: Caller, held: InForce, wanted: WantedDeadline, now: datetime) -> None:
+        """Refuse a deadline that links can't guarantee, with `deadline_infeasible`; raises `Unjudged`, too.
+
+        Others' transfers are named to operators alone.
+        """
+        said = await self.why_not(tx, sees(caller), held, wanted, now)
+        if said:
+            raise ServiceError(Code.DEADLINE_INFEASIBLE, said, fields=("deadline",))
+
+
+def sees(caller: Caller) -> str | None:
+    """Return whose transfers a caller may hear of; nothing: everybody's."""
+    return None if caller.principal.may(Scope.NODE_WRITE) else caller.principal.id
+
+
+async def _not_kept(tx: Tx, whose: str | None, held: InForce, wanted: WantedDeadline, verdict: Verdict) -> str:
+    deadline = wanted.deadline
+    if deadline is None or (verdict.earliest is not None and verdict.earliest <= deadline):
+        return ""
+    path = path_of(held.document, await node_keys(tx), wanted.source, wanted.destination)
+    over = ", ".join(f"`{name}`" for name in _caps(held, path))
+    needs = f"{byte_size(wanted.bytes)} by {_utc(deadline)} need {bit_rate(int(verdict.needs_bps))} of {over}"
+    return (
+        f"{needs}, which is not left beside what was promised to others: {_done(verdict)}. {_way_out(verdict, whose)}"
+    )
+
+
+def _done(verdict: Verdict) -> str:
+    if verdict.earliest is not None:
+        return f"done at {_utc(verdict.earliest)} at the earliest"
+    return f"not done by {_utc(verdict.looked_until)}" if verdict.looked_until else "never done"
+
+
+def _caps(held: InForce, path: Path) -> list[str]:
+    return [link.name for link in held.document.links if link.rate_bps is not None and link.name in path.links]
+
+
+def _way_out(verdict: Verdict, whose: str | None) -> str:
+    if not verdict.give_way:
+        return "Nobody's giving way would help; ask for a later deadline"
+    own = [one.transfer for one in verdict.give_way if whose is None or one.person == whose]
+    others = len(verdict.give_way) - len(own)
+    named = [f"`{one}`" for one in own[:_MOST_NAMED]]
+    if len(own) > _MOST_NAMED:
+        named.append(f"{len(own) - _MOST_NAMED} more of yours")
+    if others:
+        named.append(f"{plural(others, 'transfer')} of others")
+    return f"For it {', '.join(named)} would have to give way; ask for a later deadline, or cancel what may wait"
+
+
+async def _promises(tx: Tx, but: str) -> Promises:
+    """Return what was promised to others: who, by when, as what, in which hours."""
+    query = (
+        select(TransferRow.id, TransferRow.deadline, TransferRow.qos_class, TransferRow.starts, TransferRow.hours)
+        .where(*_COUNTS, TransferRow.deadline.is_not(None), TransferRow.id != but)
+        .order_by(TransferRow.id)
+    )
+    return tuple(tuple(row) for row in await tx.execute(query))
+
+
+async def _judged(tx: Tx, held: InForce, wanted: WantedDeadline, now: datetime) -> _Judgement:
+    """Read what counts, and judge in a thread."""
+    promises, keys = await _promises(tx, wanted.transfer), await node_keys(tx)
+    rows = await rows_of_others(tx, but=wanted.transfer)
+    verdict = await asyncio.to_thread(_judge, held, keys, wanted, rows, now)
+    return _Judgement(held, wanted, promises, verdict)
+
+
+async def rows_of_others(tx: Tx, but: str) -> Rows:
+    """Return what runs, and what has a deadline, in the order of promises."""
+    query = (
+        select(*_OF_OTHERS)
+        .where(*_COUNTS, TransferRow.id != but)
+        .where(TransferRow.deadline.is_not(None) | (TransferRow.state == m.TransferState.RUNNING))
+        .order_by(func.coalesce(TransferRow.promised, TransferRow.created), TransferRow.id)
+    )
+    return (await tx.execute(query)).all()
+
+
+def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows: Rows, now: datetime) -> Verdict:
+    asked = Deadline(
+        bytes=wanted.bytes,
+        begins=wanted.begins,
+        deadline=wanted.deadline or wanted.begins,
+        hours=held.hours_of(wanted.qos_class, wanted.hours),
+        qos_class=wanted.qos_class,
+        path=path_of(held.document, keys, wanted.source, wanted.destination),
+        rate_bps=wanted.rate_bps,
+    )
+    return judge(held.document, asked, others_of(held, keys, rows, now))
+
+
+def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime) -> list[Other]:
+    """Return what runs, and what has a promise, in the order of promises."""
+    found = list[Other]()
+    needs = list[tuple[str, str, Path, float]]()
+    timelines: dict[tuple[str, str | None], Timeline] = {}
+    for row in rows:
+        path = path_of(held.document, keys, row.source_node, row.destination_node)
+        if not path.links:
+            continue
+        progress = m.Progress.model_validate_json(row.progress)
+        left = max(0, progress.bytes_total - progress.bytes_durable) * 8 * AHEAD
+        deadline = row.deadline if row.deadline is not None and row.deadline > now else None
+        runs = row.state == m.TransferState.RUNNING
+        found.append(Other(row.id, row.requester, row.qos_class, path, left, 0, deadline, runs))
+        if deadline is not None:
+            same = row.qos_class, row.hours
+            if same not in timelines:
+                own = OpenHours.read(json.loads(row.hours)) if row.hours else None
+                timelines[same] = Timeline(held.hours_of(row.qos_class, own), now, now + MOST_AHEAD)
+            seconds = timelines[same].seconds(max(now, row.starts or now), deadline)
+            needs.append((row.id, row.qos_class, path, left / max(1.0, seconds)))
+    got = guarantees(held.document, needs)
+    need_of = {transfer: bps for transfer, _, _, bps in needs}
+    return [
+        replace(one, promised_bps=got.get(one.transfer, 0), needs_bps=need_of.get(one.transfer, 0)) for one in found
+    ]
+
+
+def _utc(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M} UTC"

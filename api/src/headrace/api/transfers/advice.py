@@ -1,0 +1,24 @@
+"""What to do about a file that did not arrive, by its code: the sentences of docs/errors-engine.md."""
+
+from collections.abc import Mapping
+from typing import Final
+
+ADVICE: Final[Mapping[str, str]] = {
+    "source_unreadable": "Let the account that the node works as read it, then retry the failed files.",
+    "source_changed": "It kept changing while it was read: retry when it is complete.",
+    "source_vanished": "It was there when it was listed: make a new plan if it should be copied.",
+    "source_unsupported": "Sockets, fifos and devices are not copied: exclude them.",
+    "no_space": "Free space or quota at the destination, then retry the failed files.",
+    "read_only": "The destination file system is read-only: remount it writable, then retry.",
+    "permission_denied": "Let the account that the node works as write there, then retry the failed files.",
+    "name_too_long": "The destination cannot hold such a long name: rename it at the source.",
+    "destination_is_directory": "A folder stands where a file should go: move it away or choose another destination.",
+    "destination_not_directory": (
+        "A file or symlink stands where a folder should go: move it away or choose another destination."
+    ),
+    "destination_exists": "A different file is there and the plan replaces nothing: make a plan that overwrites.",
+    "not_on_overwrite_list": "It differs and was not on the confirmed overwrite list: make a new plan.",
+    "destination_failed": "The destination storage answered with an error: check it, then retry the failed files.",
+    "verify_failed": "What arrived is not what was sent: check memory and storage of both nodes, then retry.",
+    "not_deleted": "It could not be deleted: see the message, then retry or make a new plan.",
+}

@@ -1,0 +1,40 @@
+"""The command `losses`: what a plan would replace and delete, name by name, without running it."""
+
+from typing import Annotated
+
+import typer
+
+from headrace.cli.card import local_time, table
+from headrace.cli.command import Command, Json, run
+from headrace.cli.moving import PlanName
+from headrace.client import models as m
+from headrace.client.text import byte_size, visible
+
+
+def losses(
+    plan: PlanName,
+    *,
+    how: Annotated[m.LossKind | None, typer.Option(help="Only what is replaced, or only what is deleted.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="PLACE", help="Go on with the next page.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000)] = 200,
+    json: Json = False,
+) -> None:
+    """List each name at the destination that a plan replaces or deletes; nothing is moved."""
+
+    def work(command: Command) -> None:
+        found = command.wait(command.headrace.losses(plan, how=how, after=after, limit=limit))
+        if not found and after is None:
+            command.out.say("It replaces and deletes nothing at its destination.")
+        else:
+            command.out.show(table(("what", "kind", "size", "last changed", "name"), (_row(one) for one in found)))
+        if found.next is not None:
+            only = f" --how {how}" if how else ""
+            command.out.note(f"There are more: headrace losses {plan}{only} --after {found.next}")
+        command.out.document(found)
+
+    run(work, as_json=json)
+
+
+def _row(loss: m.Loss) -> tuple[str, ...]:
+    size = byte_size(loss.bytes) if loss.kind == "file" else ""
+    return loss.how, loss.kind, size, local_time(loss.modified) if loss.modified else "", visible(loss.path)

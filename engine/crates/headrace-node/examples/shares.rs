@@ -1,0 +1,122 @@
+//! Transfers without a disk that compete for a link on loopback: what `benchmarks/shares.py` runs.
+//!
+//! `shares SCENARIO TRANSFERS RATE_BPS SECONDS`; a rate of 0 is no link at all. Prints a JSON line ten times a second: when, and the
+//! bytes that each had received; at the end one with the processor seconds of all. Scenarios: `equal`, `weights` (1, 2 and 4 in turn, as
+//! classes), `mixed` (equal, with streams and sizes of files in turn), `changes` (a priority comes at a third of the time and leaves at two
+//! thirds), `ceiling` (their class has half of the link), `inbound` (each from a node of its own, over the link of the destination).
+
+#[path = "../tests/lab_support/mod.rs"]
+mod lab_support;
+#[path = "../tests/session_support/mod.rs"]
+mod session_support;
+#[path = "../tests/shares_support/mod.rs"]
+mod shares_support;
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use shares_support::{Contest, Entrant, Over, Run};
+
+const STEP: Duration = Duration::from_millis(100);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [scenario, transfers, rate, seconds] = &arguments[..] else {
+        panic!("shares SCENARIO TRANSFERS RATE_BPS SECONDS")
+    };
+    let transfers: usize = transfers.parse().expect("how many");
+    let rate: u64 = rate.parse().expect("a rate");
+    let seconds: u64 = seconds.parse().expect("seconds");
+    let over = match (rate, scenario.as_str()) {
+        (0, _) => Over::Nothing,
+        (_, "inbound") => Over::Destination,
+        _ => Over::Source,
+    };
+    let entrants: Vec<_> = (0..transfers)
+        .map(|number| entrant(scenario, number))
+        .collect();
+    let sources = entrants.iter().map(|one| one.source).max().unwrap_or(1);
+    let contest = Contest::new(sources, over);
+    let ceiling = (scenario == "ceiling").then_some(rate / 2);
+    contest.set_link(
+        rate.max(1),
+        &json!([
+            {"name": "one", "weight": 1}, {"name": "two", "weight": 2}, {"name": "four", "weight": 4},
+            {"name": "bulk", "weight": 1, "ceiling_bps": ceiling}, {"name": "urgent", "weight": 1, "priority": 1},
+        ]),
+    );
+    let entered = entrants.iter().enumerate();
+    let mut runs: Vec<_> = entered
+        .map(|(number, one)| contest.enter(number, one))
+        .collect();
+    while runs.iter().any(|run| run.bytes() == 0) {
+        std::thread::sleep(STEP / 10);
+    }
+    let (begin, before) = (Instant::now(), cpu_seconds());
+    let steps = u32::try_from(seconds * 10).expect("not for ever");
+    for step in 0..=steps {
+        std::thread::sleep((begin + STEP * step).saturating_duration_since(Instant::now()));
+        let bytes: Vec<_> = runs.iter().map(Run::bytes).collect();
+        say(&json!({"seconds": begin.elapsed().as_secs_f64(), "bytes": bytes}));
+        if scenario == "changes" && step == steps / 3 {
+            let urgent = Entrant {
+                class: "urgent",
+                ..Entrant::default()
+            };
+            runs.push(contest.enter(transfers, &urgent));
+        }
+        if scenario == "changes" && step == steps * 2 / 3 {
+            runs.pop().expect("it came").stop();
+        }
+    }
+    say(
+        &json!({"cpu_seconds": cpu_seconds() - before, "wall_seconds": begin.elapsed().as_secs_f64()}),
+    );
+    // The process ends, and everything with it.
+}
+
+fn entrant(scenario: &str, number: usize) -> Entrant {
+    let turn = |of: &[u64]| of[number % of.len()];
+    let source = if scenario == "inbound" {
+        u8::try_from(number + 1).expect("few nodes")
+    } else {
+        1
+    };
+    let mixed = scenario == "mixed";
+    Entrant {
+        source,
+        class: match scenario {
+            "weights" => ["one", "two", "four"][number % 3],
+            _ => "bulk",
+        },
+        streams: if mixed {
+            u16::try_from(turn(&[1, 4, 2, 8])).expect("few")
+        } else {
+            2
+        },
+        file_bytes: if mixed {
+            turn(&[1 << 30, 4 << 20, 1 << 30])
+        } else {
+            1 << 30
+        },
+        ..Entrant::default()
+    }
+}
+
+fn say(line: &serde_json::Value) {
+    writeln!(std::io::stdout(), "{line}").expect("a line");
+}
+
+/// Processor time of this process so far.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").expect("statistics");
+    let fields: Vec<&str> = text
+        .rsplit(')')
+        .next()
+        .expect("fields")
+        .split_whitespace()
+        .collect();
+    let ticks = |place: usize| fields[place].parse::<f64>().expect("a number");
+    (ticks(11) + ticks(12)) / 100.0
+}

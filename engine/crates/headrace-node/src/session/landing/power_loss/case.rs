@@ -1,0 +1,240 @@
+//! What is sent in a case of the power-loss test, where to, and how.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use headrace_core::batch::Sparse;
+use headrace_core::code::Failure;
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::list::{ListDigest, ListEntry, ListWriter};
+use headrace_core::name::RelPath;
+use headrace_core::ticket::{Action, Execution, OnConflict, Verify};
+use headrace_core::version::Version;
+use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
+use headrace_io::disk::DiskPool;
+use headrace_io::storage::simulated::{Disk, SimulatedTarget};
+use headrace_io::storage::{Existing, Holding, Target, Writing};
+
+use super::super::{Answers, EpochRules, Geometry, Landing, LandingSpec};
+use super::Heard;
+use crate::session::tests_support::{GEOMETRY, landing_spec};
+
+/// Bytes of a block of a file, of all units.
+pub(super) const BLOCK: usize = 1024;
+/// What names that are replaced hold before.
+pub(super) const OLD: &[u8] = b"as it was before";
+/// Names that are replaced, in some cases: a file that comes in a batch, and one that comes in units.
+const REPLACED: [&str; 2] = ["z0", "z9"];
+
+/// A small generator of numbers (`SplitMix64`): the seed is all there is to reproduce a case.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+}
+
+/// The source: entries with their content.
+pub(super) struct Source {
+    pub(super) entries: Vec<(Entry, Vec<u8>)>,
+    /// Whether files of several units have holes.
+    pub(super) sparse: Sparse,
+}
+
+impl Source {
+    fn new(random: &mut Random) -> Self {
+        let mut entries = Vec::new();
+        let sparse = if random.below(3) == 0 {
+            Sparse::Yes
+        } else {
+            Sparse::No
+        };
+        let mut add = |path: &str, kind: Kind, size: u64, random: &mut Random| {
+            let mut content: Vec<u8> = (0..size)
+                .map(|_| random.next().to_le_bytes()[0] | 1)
+                .collect();
+            if sparse == Sparse::Yes && !GEOMETRY.is_small(size) {
+                for block in content.chunks_mut(BLOCK) {
+                    if random.below(2) == 0 {
+                        block.fill(0);
+                    }
+                }
+            }
+            let entry = Entry {
+                path: RelPath::from_bytes(path.as_bytes()).expect("a path"),
+                kind,
+                size: if kind == Kind::Symlink { 4 } else { size },
+                mtime_ns: 1_000_000_000 + i128::from(random.below(1_000_000)),
+                version: Version::new(&random.next().to_le_bytes()).expect("short"),
+                mode: 0o640,
+                target: (kind == Kind::Symlink).then(|| Box::from(&b"dest"[..])),
+            };
+            entries.push((entry, content));
+        };
+        add("dir", Kind::Dir, 0, random);
+        add("dir/empty", Kind::File, 0, random);
+        add("dir/inner", Kind::Dir, 0, random);
+        add(
+            "dir/inner/big",
+            Kind::File,
+            9000 + random.below(9000),
+            random,
+        );
+        add(
+            "dir/inner/small",
+            Kind::File,
+            1 + random.below(1000),
+            random,
+        );
+        add("dir/link", Kind::Symlink, 0, random);
+        add("dir/unit", Kind::File, 4096, random);
+        for number in 0..4 {
+            add(
+                &format!("z{number}"),
+                Kind::File,
+                1 + random.below(1024),
+                random,
+            );
+        }
+        add("z9", Kind::File, 5000 + random.below(20_000), random);
+        Self { entries, sparse }
+    }
+}
+
+pub(super) struct Case {
+    pub(super) disk: Disk,
+    pub(super) data: SimulatedTarget,
+    pub(super) source: Source,
+    pub(super) execution: Execution,
+    pub(super) geometry: Geometry,
+    sync_everything_from: usize,
+    scratch: tempfile::TempDir,
+}
+
+impl Case {
+    pub(super) fn new(random: &mut Random) -> Self {
+        let disk = Disk::default();
+        let data = disk.target("data");
+        if random.below(2) == 0 {
+            disk.mount(b"inner");
+        }
+        // The scratch folder does not take part in the game: it only needs to be fast.
+        let fast = Path::new("/dev/shm");
+        let scratch = if fast.is_dir() {
+            tempfile::tempdir_in(fast)
+        } else {
+            tempfile::tempdir()
+        };
+        Self {
+            source: Source::new(random),
+            execution: Self::execution(random),
+            geometry: GEOMETRY,
+            sync_everything_from: if random.below(2) == 0 { 1 } else { usize::MAX },
+            scratch: scratch.expect("a folder"),
+            disk,
+            data,
+        }
+        .with_names_to_replace(random)
+    }
+
+    fn execution(random: &mut Random) -> Execution {
+        let mut execution = crate::session::tests_support::execution();
+        if random.below(2) == 0 {
+            execution.preserve.clear();
+        }
+        match random.below(4) {
+            0 => execution.verify = Verify::AtRest,
+            1 => {
+                execution.action = Action::Move;
+                execution.delete_source = true;
+            }
+            _ => {}
+        }
+        execution
+    }
+
+    /// In half of the cases the destination is there, and two of its names are to be replaced.
+    fn with_names_to_replace(mut self, random: &mut Random) -> Self {
+        if random.below(2) == 0 {
+            return self;
+        }
+        let mut folder = self.data.folder(&RelPath::root()).expect("the top");
+        for name in destination(&RelPath::root()).components() {
+            folder.make_folder(name).expect("made");
+            folder.sync().expect("synced");
+            folder = folder.folder(name).expect("there");
+        }
+        let list = std::fs::File::create(self.overwrites()).expect("a list");
+        let mut list = ListWriter::new(list);
+        for name in REPLACED {
+            let part = folder.create(b"before", Holding::Named, Writing::Buffered);
+            let part = part.expect("a file");
+            part.write_at(OLD, 0).expect("written");
+            part.sync().expect("synced");
+            part.publish(name.as_bytes(), Existing::Keep)
+                .expect("named");
+            let path = RelPath::from_bytes(name.as_bytes()).expect("a path");
+            let found = folder.entry(name.as_bytes(), path).expect("readable");
+            list.push(&ListEntry::from(&found.expect("there")))
+                .expect("listed");
+        }
+        folder.sync().expect("synced");
+        self.execution.overwrites = list.finish().expect("written").1;
+        self.execution.on_conflict = OnConflict::Overwrite;
+        self
+    }
+
+    fn overwrites(&self) -> std::path::PathBuf {
+        self.scratch.path().join("overwrites.jsonl")
+    }
+
+    pub(super) fn replaces(&self, entry: &Entry) -> bool {
+        self.execution.on_conflict == OnConflict::Overwrite
+            && REPLACED
+                .iter()
+                .any(|name| entry.path.as_bytes() == name.as_bytes())
+    }
+
+    pub(super) fn open(&self, session: u64, heard: &Arc<Heard>) -> Result<Arc<Landing>, Failure> {
+        let spec = LandingSpec {
+            execution: self.execution.clone(),
+            overwrites: (self.execution.overwrites != ListDigest::empty())
+                .then(|| self.overwrites()),
+            geometry: self.geometry,
+            target: Arc::new(self.data.clone()),
+            first_part: session * 1000,
+            epochs: EpochRules {
+                sync_everything_from: self.sync_everything_from,
+                // A seed is all there is to reproduce a case.
+                sync_threads: 1,
+                ..EpochRules::default()
+            },
+            ..landing_spec(&self.disk, self.scratch.path())?
+        };
+        let answers: Arc<dyn Answers> = Arc::clone(heard) as Arc<dyn Answers>;
+        let disk = Arc::new(DiskPool::new(0).expect("no threads"));
+        Landing::open(
+            spec,
+            answers,
+            Arc::default(),
+            BufferPool::new(4 * BUFFER_BYTES),
+            disk,
+        )
+    }
+}
+
+pub(super) fn destination(path: &RelPath) -> RelPath {
+    crate::session::tests_support::execution()
+        .destination
+        .path
+        .join_path(path)
+        .expect("short")
+}

@@ -1,0 +1,188 @@
+"""What a process that does not lead passes on, and what it says when the leader ends in the middle."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
+
+from headrace.api.app.leader_file import Leader, begin_to_lead, seen
+from headrace.api.http.guard import Guard, Origins
+from headrace.api.http.relay import Peer, PeerDoor, Relay
+
+pytestmark = pytest.mark.anyio
+
+SITE = "https://headrace.example.org"
+OWN = "http://127.0.0.1:8470"
+Talk = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
+
+
+@asynccontextmanager
+async def relay_to(talk: Talk) -> AsyncIterator[Relay]:
+    """Give a relay whose leader reads each request whole, and then does as `talk` says."""
+    leader, tls = begin_to_lead("127.0.0.1", 0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next((line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), b":0")
+        await talk(head + await reader.readexactly(int(length.partition(b":")[2])), writer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    port = server.sockets[0].getsockname()[1]
+    relay = Relay(lambda: Peer(f"https://127.0.0.1:{port}", leader.trust(), leader.secret), SITE, [OWN], 60)
+    async with server:
+        yield relay
+    await relay.close()
+
+
+@asynccontextmanager
+async def led_by(talk: Talk, max_body_bytes: int = 1000) -> AsyncIterator[httpx2.AsyncClient]:
+    """Give a client of such a relay, with the guard before it."""
+    async with relay_to(talk) as relay:
+        origins = Origins.of(SITE, OWN)
+        guard = Guard(
+            relay, origins=origins, check_sender=None, max_body_bytes=max_body_bytes, receive_s=5, timeout_s=30
+        )
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(guard), base_url=OWN) as client:
+            yield client
+
+
+async def reaches(leader: Peer) -> bool:
+    relay = Relay(lambda: leader, SITE, [OWN], 60)
+    try:
+        return await relay.reaches_leader()
+    finally:
+        await relay.close()
+
+
+async def test_what_may_have_been_done_is_not_asked_again() -> None:
+    asked: list[bytes] = []
+
+    async def end(request: bytes, _writer: asyncio.StreamWriter) -> None:
+        asked.append(request)
+
+    async with led_by(end) as client:
+        answer = await client.post("/api/v1/plans", content=b"{}")
+    assert (answer.status_code, answer.json()["code"], len(asked)) == (503, "unanswered", 1)
+    assert answer.headers["retry-after"]
+
+
+async def test_what_changes_nothing_is_asked_again() -> None:
+    asked: list[bytes] = []
+
+    async def answer_the_second(request: bytes, writer: asyncio.StreamWriter) -> None:
+        asked.append(request)
+        if len(asked) > 1:
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+
+    async with led_by(answer_the_second) as client:
+        answer = await client.get("/api/v1/me")
+    assert (answer.status_code, answer.text, len(asked)) == (200, "ok", 2)
+
+
+async def test_a_part_of_an_answer_is_not_taken_for_the_whole() -> None:
+    async def begin(_request: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\npart\r\n")
+
+    async with led_by(begin) as client:
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await client.get("/api/v1/receipts/rc_1/files")
+
+
+async def test_a_request_is_passed_on_as_it_is_under_the_name_of_the_site() -> None:
+    heads: list[bytes] = []
+
+    async def tell(request: bytes, writer: asyncio.StreamWriter) -> None:
+        heads.append(request)
+        writer.write(b"HTTP/1.1 201 Created\r\nset-cookie: a=1\r\nset-cookie: b=2\r\ncontent-length: 0\r\n\r\n")
+
+    spoofed = {"headrace-client": "203.0.113.9", "headrace-peer": "x", "x-forwarded-for": "203.0.113.9", "te": "x"}
+    async with led_by(tell) as client:
+        answer = await client.put("/a%2Fb%25/c?q=%20&q=1", content=b"body", headers=spoofed | {"origin": OWN})
+        await client.get("/", headers={"origin": "https://evil.example"})
+    assert (answer.status_code, answer.headers.get_list("set-cookie")) == (201, ["a=1", "b=2"])
+    head, foreign = (head.decode().lower() for head in heads)
+    assert head.startswith("put /a%2fb%25/c?q=%20&q=1 http/1.1\r\n")
+    assert head.endswith("\r\n\r\nbody")
+    assert "host: headrace.example.org\r\n" in head
+    assert f"origin: {SITE}\r\n" in head
+    assert "origin: https://evil.example\r\n" in foreign
+    assert "203.0.113.9" not in head
+    assert head.count("headrace-client: 127.0.0.1\r\n") == head.count("headrace-peer:") == 1
+    assert "\r\nte:" not in head
+
+
+async def test_a_body_that_is_too_large_or_comes_too_slowly_is_refused_where_it_comes_in() -> None:
+    async def never(_request: bytes, _writer: asyncio.StreamWriter) -> None:
+        raise AssertionError
+
+    async with led_by(never, max_body_bytes=10) as client:
+        answer = await client.post("/api/v1/plans", content=b"x" * 11)
+    assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+
+
+async def test_a_body_whose_client_went_away_is_passed_to_nobody() -> None:
+    async def never(_request: bytes, _writer: asyncio.StreamWriter) -> None:
+        raise AssertionError
+
+    half: Message = {"type": "http.request", "body": b"half", "more_body": True}
+    said = iter((half, {"type": "http.disconnect"}))
+
+    async def receive() -> Message:
+        return next(said)
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    async with relay_to(never) as relay:
+        await relay({"type": "http", "method": "POST", "path": "/", "headers": [], "client": None}, receive, send)
+
+
+async def test_a_leader_lets_in_those_who_know_its_secret_and_nobody_else() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        seen_there = {"from": scope["client"][0] if scope["client"] else None, "names": sorted(request.headers)}
+        await JSONResponse(seen_there)(scope, receive, send)
+
+    door = httpx2.ASGITransport(PeerDoor(app, "the secret", "https"))
+    async with httpx2.AsyncClient(transport=door, base_url=SITE) as client:
+        client.headers.clear()
+        for headers in ({}, {"headrace-peer": ""}, {"headrace-peer": "the secre"}):
+            for path in ("/peer", "/api/v1/me"):
+                assert (await client.get(path, headers=headers)).status_code == 403
+        known = {"headrace-peer": "the secret"}
+        assert (await client.get("/peer", headers=known)).status_code == 204
+        came = await client.get("/api/v1/me", headers=known | {"headrace-client": "192.0.2.7"})
+        assert came.json() == {"from": "192.0.2.7", "names": ["host"]}
+        assert (await client.get("/api/v1/me", headers=known)).json()["from"] is None
+
+
+async def test_only_the_leader_that_the_shared_folder_names_is_trusted(tmp_path: Path) -> None:
+    look = seen(tmp_path)
+    assert look() is None
+    (tmp_path / "leader.json").write_text("no leader", encoding="utf-8")
+    assert look() is None
+    first, _ = begin_to_lead("127.0.0.1", 1)
+    first.write(tmp_path)
+    assert (tmp_path / "leader.json").stat().st_mode & 0o777 == 0o600
+    found = look()
+    assert found is not None
+    assert (found.port, found.secret, Leader.read(tmp_path)) == (1, first.secret, first)
+    second, tls = begin_to_lead("127.0.0.1", 0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        assert not await reaches(Peer(url, first.trust(), second.secret))
+        assert await reaches(Peer(url, second.trust(), second.secret))

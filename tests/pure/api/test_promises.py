@@ -1,0 +1,116 @@
+"""Whether a deadline can be kept by what links guarantee."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from time import perf_counter
+
+from headrace.api.policy.calendars import Together
+from headrace.api.policy.links import Path
+from headrace.api.policy.promises import AHEAD, Deadline, Other, judge
+from headrace.client import models as m
+from headrace.guardrails import OpenHours
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+UPLINK = Path(("uplink",))
+BYTES = int(100 * 1_000_000 / 8 / AHEAD)
+"""Take 100 s at 1 Mb/s, with what travels with them."""
+
+
+def document(rate: int = 1_000_000, **classes: m.QosClass) -> m.QosDocument:
+    link = m.QosLink(name="uplink", rate_bps=rate, rest_percent=10, nodes=["left"])
+    return m.QosDocument(links=[link], classes=[m.QosClass(name="bulk"), *classes.values()])
+
+
+def in_s(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+def wanted(seconds: float) -> Deadline:
+    return Deadline(BYTES, NOW, in_s(seconds), Together(()), "bulk", UPLINK)
+
+
+def promise(name: str, bps: float, seconds: float) -> Other:
+    return Other(name, "pn_x", "bulk", UPLINK, bps * seconds, bps, in_s(seconds), runs=True)
+
+
+def near(found: datetime | None, expected: float) -> bool:
+    return found is not None and abs((found - in_s(expected)).total_seconds()) < 0.1
+
+
+def test_an_empty_link_holds_what_it_carries_until_then_and_no_more() -> None:
+    assert near(judge(document(), wanted(101), ()).earliest, 100)
+    verdict = judge(document(), wanted(99), ())
+    assert near(verdict.earliest, 100)
+    assert verdict.give_way == ()
+
+
+def test_what_was_promised_to_others_is_theirs_until_their_deadlines() -> None:
+    others = [promise("a", 600_000, 50), promise("b", 200_000, 1000)]
+    # 0.2 Mb/s for 50 s, then 0.8 Mb/s.
+    verdict = judge(document(), wanted(150), others)
+    assert near(verdict.earliest, 50 + 90 / 0.8)
+    assert [one.transfer for one in verdict.give_way] == ["a"]
+    assert near(judge(document(), wanted(170), others).earliest, 50 + 90 / 0.8)
+
+
+def test_no_more_would_have_to_give_way_than_is_needed() -> None:
+    others = [promise(f"p{number}", 10_000 + number, 1000 + number) for number in range(90)]
+    for seconds in (400, 250, 150, 110):
+        gone = judge(document(), wanted(seconds), others).give_way
+        assert 0 < len(gone) < len(others)
+        kept = [one for one in others if one not in gone]
+        assert judge(document(), wanted(seconds), kept).give_way == ()
+        one_fewer = [*kept, gone[-1]]
+        in_time = judge(document(), wanted(seconds), one_fewer).earliest
+        assert in_time is None or in_time > in_s(seconds)
+    assert judge(document(), wanted(99), others).give_way == ()
+
+
+def test_a_thousand_promises_in_nightly_hours_are_judged_in_a_moment() -> None:
+    hours = OpenHours(time(12), time(13), "UTC")
+    others = [promise(f"p{number}", 1_000, 3600 + 60 * number) for number in range(1000)]
+    began = perf_counter()
+    verdict = judge(document(), replace(wanted(3000), hours=hours), others)
+    assert verdict.earliest is not None
+    assert verdict.give_way
+    # What walked over all promises at each change of each day took minutes.
+    assert perf_counter() - began < 10
+
+
+def test_floors_of_other_classes_and_the_ceiling_of_its_own_hold() -> None:
+    floor = m.QosClass(name="other", links=[m.QosClassLink(link="uplink", floor_bps=500_000)])
+    assert near(judge(document(other=floor), wanted(1000), ()).earliest, 200)
+    ceiling = m.QosClass(name="bulk", links=[m.QosClassLink(link="uplink", ceiling_bps=250_000)])
+    held = document().model_copy(update={"classes": [ceiling]})
+    assert near(judge(held, wanted(1000), ()).earliest, 400)
+
+
+def test_a_higher_priority_may_take_all_but_the_rest_until_it_is_done() -> None:
+    urgent = m.QosClass(name="urgent", priority=1)
+    other = Other("u", "pn_x", "urgent", UPLINK, 45_000_000, runs=True)
+    # 45 Mb at 0.9 Mb/s take 50 s, in which a tenth is left.
+    assert near(judge(document(urgent=urgent), wanted(1000), [other]).earliest, 50 + 95)
+    waits = replace(other, runs=False)
+    assert near(judge(document(urgent=urgent), wanted(1000), [waits]).earliest, 100)
+
+
+def test_only_open_hours_count() -> None:
+    hours = OpenHours(time(12), time(12, 1), "UTC")
+    verdict = judge(document(), replace(wanted(3600), hours=hours), ())
+    assert near(verdict.earliest, 24 * 3600 + 40)
+    assert verdict.give_way == ()
+
+
+def test_what_can_never_be_done_has_no_earliest_time() -> None:
+    shut = m.QosClass(name="other", links=[m.QosClassLink(link="uplink", floor_bps=1_000_000)])
+    assert judge(document(other=shut), wanted(1000), ()).earliest is None
+
+
+def test_what_is_not_done_as_far_as_was_looked_is_not_called_never() -> None:
+    brief = OpenHours(time(12), time(12, 1), "UTC")
+    slow = judge(document(10), replace(wanted(1000), hours=brief), ())
+    assert slow.earliest is None
+    assert slow.looked_until is not None
+    assert slow.looked_until > NOW + timedelta(days=1999)
+    shut = m.QosClass(name="other", links=[m.QosClassLink(link="uplink", floor_bps=1_000_000)])
+    assert judge(document(other=shut), wanted(1000), ()).looked_until is None

@@ -1,0 +1,1 @@
+"""`make hostile`: a client past the sign-in tries everything by every door; nothing runs that nobody agreed to."""
