@@ -2,12 +2,24 @@
 
 from collections.abc import Iterator
 from datetime import MAXYEAR, MINYEAR, datetime
+from functools import partial
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 MAX_REASON: Final = 500
 """Characters of a reason that somebody gives."""
+MAX_UNKNOWN_FIELDS: Final = 20
+"""So many unknown fields of an object are named one by one; more are refused at once."""
 MAX_SIZE_BYTES: Final = 2**62 - 1
 MAX_RATE_BPS: Final = 10**14
 
@@ -52,10 +64,31 @@ AwareMoment = Annotated[AwareDatetime, AfterValidator(_in_range)]
 """One with its offset."""
 
 
+def _of_at_most(most: int, given: object) -> object:
+    # An error for each of 100,000 fields takes half a second of everybody's time.
+    if isinstance(given, dict) and len(given) > most:
+        message = f"an object with {len(given):,} fields is too large for this place"
+        raise ValueError(message)
+    return given
+
+
+_MAX_LABELS: Final = 32
+Labels = Annotated[
+    dict[Name, Name],
+    Field(max_length=_MAX_LABELS),
+    BeforeValidator(partial(_of_at_most, _MAX_LABELS + MAX_UNKNOWN_FIELDS)),
+]
+
+
 class Model(BaseModel):
     """Base: frozen, unknown fields refused (a typing mistake in a request must not be ignored)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_floods(cls, given: object) -> object:
+        return _of_at_most(len(cls.model_fields) + MAX_UNKNOWN_FIELDS, given)
 
 
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Name, Page, Proven, Reason
+from headrace.client.models.base import Count, Handle, Labels, Model, Name, Page, Proven, Reason
 
 
 class Endpoint(Model):
@@ -29,7 +29,7 @@ class EndpointUpdate(Proven):
 
     id: Name | None = None
     aliases: Annotated[list[Name], Field(max_length=16)] | None = None
-    labels: Annotated[dict[Name, Name], Field(max_length=32)] | None = None
+    labels: Labels | None = None
 
 
 class Entry(Model):
