@@ -253,9 +253,11 @@ async def test_whoever_writes_to_the_database_chooses_no_policy_by_which_the_nex
     forged = seal("consent", {"agreed": said}, SigningKey.from_seed(bytes(32))).text
     other = (await strict.audited("consented"))[-1].detail["statement"]
     adopted = seal("policy", {"version": "3", "digest": digest(OPEN.encode())}, KEY).text
-    for told in ("", "{}", forged, adopted, rows[2].statement, rows[3].statement, other):
+    others = [(OPEN, told) for told in ("", "{}", forged, adopted, rows[2].statement, rows[3].statement, other)]
+    # The text that was published, too, needs its statement.
+    for text, told in [*others, *((APPROVED_OVERWRITES, told) for told in ("", forged, rows[2].statement))]:
         async with database.write() as tx:
-            await tx.execute(update(PolicyRow).where(PolicyRow.number == 3).values(text=OPEN, statement=told))
+            await tx.execute(update(PolicyRow).where(PolicyRow.number == 3).values(text=text, statement=told))
         assert await unproven(strict) == ["3"]
         denied = await overwriting(strict)
         assert (denied.state, "no policy is active" in denied.model_dump_json()) == (m.PlanState.DENIED, True)

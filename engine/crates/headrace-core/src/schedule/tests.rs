@@ -446,6 +446,17 @@ fn what_is_withdrawn_is_not_granted_and_who_leaves_keeps_nobody_waiting() {
 }
 
 #[test]
+fn who_was_away_catches_up_on_no_more_than_the_lag() {
+    let (lag, mut turns) = (1e6, Turns::default());
+    let (mut here, mut away) = (0.0, 0.0);
+    for _ in 0..1000 {
+        turns.take(&mut here, 1.0, 1e6, lag);
+    }
+    turns.take(&mut away, 2.0, 0.0, lag);
+    assert!((turns.now() - away - lag / 2.0).abs() < 1.0, "{away}");
+}
+
+#[test]
 fn small_files_count_more_than_their_bytes_in_turns_and_not_against_the_rate() {
     let mut schedule = Schedule::new(&link(100_000_000, 10, &[]), Duration::ZERO);
     let mut granted = [0; 2];

@@ -124,6 +124,20 @@ fn who_waits_goes_on_when_it_is_over_when_the_link_goes_and_when_its_share_leave
 }
 
 #[test]
+fn who_is_told_to_stop_waits_no_longer() {
+    let node = NodeLinks::default();
+    node.set(&links(1));
+    let claim = claim(&node, 1, &["uplink"]);
+    let asked = std::cell::Cell::new(false);
+    let over = || {
+        assert!(!asked.replace(true), "it waits on after the stop");
+        true
+    };
+    let share = || claim.share_of("uplink");
+    node.out.lines(&["uplink".to_owned()])[0].take((claim.number, &share), 1 << 20, 0, &over);
+}
+
+#[test]
 fn who_left_a_link_while_it_was_about_to_take_does_not_join_it_again() {
     let node = NodeLinks::default();
     node.set(&links(1));
