@@ -1,9 +1,13 @@
 """What it costs to know who calls: each kind of secret, a flood of unknown keys, and people who sign in at once.
 
 .venv/bin/python -m benchmarks.identity     (the directory is Samba's; without it that line is left out)
+
+Figures are kept in `docs/benchmarks/identity.json`, unless `--out` says where.
 """
 
+import argparse
 import asyncio
+import json
 import shutil
 import statistics
 import tempfile
@@ -18,6 +22,7 @@ from tests.pure.auth.documents import KEY, NOW, Documents, OwnClock, claims, iss
 from tests.servers.directory import PASSWORD, Domain, config_of, domain_running
 from tests.servers.site import Site, started_site
 
+from benchmarks.machine import machine
 from headrace.auth import Authenticator, AuthError, GroupBinding, MemoryPeopleStore, Pepper, PersonRecord, Role
 from headrace.auth.directory_ldap import LdapDirectory
 
@@ -25,6 +30,8 @@ CHECKS = 1000
 """Of each kind of secret, after a tenth of it that is not counted."""
 FLOOD = 1000
 AT_ONCE = 100
+LIMITS = config_of("ldaps://127.0.0.1", ca="")
+"""What the measured directory is asked with: as much as a site has that says no others."""
 _HERE = "https://headrace.example.org"
 
 
@@ -45,6 +52,9 @@ class Known:
             "unknown_keys": {"tokens": FLOOD, "seconds": round(self.flood_s, 2), "fetches": self.flood_fetches},
             "directory_sign_ins": {
                 "people": len(self.sign_ins_s),
+                "connections_to_the_directory": LIMITS.connections,
+                "questions_that_may_wait": LIMITS.waiting,
+                "first_in_after_s": round(min(self.sign_ins_s, default=0), 1),
                 "last_in_after_s": round(max(self.sign_ins_s, default=0), 1),
             },
         }
@@ -141,11 +151,17 @@ async def _at_once(domain: Domain) -> Sequence[float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, print, and keep the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.identity", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "docs/benchmarks", help="where the figures are kept")
+    arguments = parser.parse_args()
     home = REPOSITORY / ".demo"
     home.mkdir(exist_ok=True)
-    known = measure_identity(home)
-    say(f"who calls: {known.data()}")
+    found = {"machine": machine(), **measure_identity(home).data()}
+    say(f"who calls: {found}")
+    (arguments.out / "identity.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
