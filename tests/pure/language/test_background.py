@@ -355,6 +355,22 @@ def test_a_requirement_that_looks_like_background_is_never_dropped(words: str) -
         assert read(text).outcome != "intent", text
 
 
+@pytest.mark.parametrize(
+    "why",
+    ["I need to go at 22:00", "we have to leave by Friday 17:00", "I must run at 22:00", "she has to be home at 22:00"],
+)
+def test_when_somebody_has_to_go_is_not_taken_for_the_start_of_the_transfer(why: str) -> None:
+    for text in (f"{ROUTE}. {why}", f"{why}. {ROUTE}", f"{ROUTE}, {why}"):
+        answer = read(text)
+        assert answer.outcome == "ask", text
+        assert not {"start", "deadline"} & answer.intent.to_json().keys(), text
+
+
+@pytest.mark.parametrize("wish", ["I want to start at 22:00", "we must start at 22:00", "go at 22:00"])
+def test_a_wish_for_the_start_is_one_whoever_says_it(wish: str) -> None:
+    assert "start" in intent_of(f"{ROUTE}. {wish}")
+
+
 def test_background_alone_is_no_request() -> None:
     assert read("the disk is nearly full, the tape is back").outcome == "ask"
 
