@@ -39,6 +39,7 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "diagnose": {"transfer": about.transfer},
         "measured": {"transfer": about.transfer},
         "throughput": {"transfer": about.transfer},
+        "node_host": {"node": "left"},
         "node_throughput": {"node": "left"},
         "failed_files": {"transfer": about.transfer},
         "receipt": {"receipt": about.transfer},

@@ -355,6 +355,32 @@ def test_places_nodes_and_policy_are_listed(service: Service, anna: Person) -> N
     assert {p["name"] for p in service.admin.run("people", "--json").items} >= {"admin", "anna"}
 
 
+def test_the_doctor_judges_the_host_of_a_node_as_if_it_ran_there(service: Service, anna: Person) -> None:
+    asked = ("--rate", "100Gb/s", "--rtt", "80", "--json")
+    node = service.admin.run("nodes", "--json").items[0]["name"]
+    far, near = service.admin.run("doctor", "--node", node, *asked), service.admin.run("doctor", *asked)
+    assert far.code == near.code, far.out
+    changing = {"in_use", "stolen_share", "backlog_drops", "throttled_share", "tracked"}
+    for part in ("sockets", "route", "processors"):
+        there, here = (
+            {
+                key: sorted(value) if isinstance(value, list) else value
+                for key, value in one.document["host"][part].items()
+            }
+            for one in (far, near)
+        )
+        assert all(there[key] == here[key] for key in there.keys() - changing), part
+    assert {one["path"] for one in far.document["host"]["folders"]} == {"src", "dst"}
+    assert all(one["free"] > 0 and one["file_system"] for one in far.document["host"]["folders"])
+    unread = {one["what"] for one in far.document["host"]["unread"]}
+    assert "clock" in unread
+    assert service.admin.run("doctor", "--node", node, "src", "elsewhere", *asked).document["host"]["unread"]
+    refused = anna.run("doctor", "--node", node, "--json")
+    assert refused.document["code"] == "forbidden"
+    assert service.admin.run("doctor", "--node", "nobody", "--json").document["code"] == "unknown_node"
+    assert service.admin.run("doctor", "--node", node, "--probe").code == 2
+
+
 def test_a_denied_or_allowed_plan_says_why(anna: Person, here: str) -> None:
     plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document
     why = anna.run("why", plan["id"], "--json")

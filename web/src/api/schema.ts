@@ -363,6 +363,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/nodes/{node}/host": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Node Host
+         * @description Ask a node what its host is like, and for its route to the IP address `to`.
+         */
+        get: operations["node_host"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/nodes/{node}/remove": {
         parameters: {
             query?: never;
@@ -2077,6 +2097,16 @@ export interface components {
             why: string;
         };
         /**
+         * Descriptors
+         * @description How many files a process may have open; none said: no limit.
+         */
+        Descriptors: {
+            /** Hard */
+            hard?: number | null;
+            /** Soft */
+            soft?: number | null;
+        };
+        /**
          * DeviceAnswer
          * @description The session, once the person has signed in on another device.
          */
@@ -2619,6 +2649,41 @@ export interface components {
          */
         HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
         /**
+         * HostRoot
+         * @description A folder that a node exports, by its file system.
+         */
+        HostRoot: {
+            /** File System */
+            file_system?: string | null;
+            /**
+             * Free Bytes
+             * @default 0
+             */
+            free_bytes: number;
+            /**
+             * Free Inodes
+             * @default 0
+             */
+            free_inodes: number;
+            /**
+             * Inodes
+             * @default 0
+             */
+            inodes: number;
+            /** Name */
+            name: string;
+            /**
+             * Options
+             * @default []
+             */
+            options: string[];
+            /**
+             * Total Bytes
+             * @default 0
+             */
+            total_bytes: number;
+        };
+        /**
          * Identity
          * @description Who a person is elsewhere: `subject` at `issuer`; name and groups are as they were said there last.
          */
@@ -3154,6 +3219,41 @@ export interface components {
              * @default
              */
             version: string;
+        };
+        /**
+         * NodeHost
+         * @description What the host of a node says of itself; `headrace doctor --node` judges it.
+         *
+         *     `files` are of /proc and /sys, `tools` are what programs of iproute2 printed, by their words. What could not be read
+         *     is in `unread`, with why.
+         */
+        NodeHost: {
+            /** @default {} */
+            descriptors: components["schemas"]["Descriptors"];
+            /** Files */
+            files: {
+                [key: string]: string;
+            };
+            /** Page Bytes */
+            page_bytes: number;
+            /**
+             * Roots
+             * @default []
+             */
+            roots: components["schemas"]["HostRoot"][];
+            /** Tools */
+            tools: {
+                [key: string]: string;
+            };
+            /**
+             * Unread
+             * @default {}
+             */
+            unread: {
+                [key: string]: string;
+            };
+            /** Usable Processors */
+            usable_processors: number[];
         };
         /**
          * OpenSession
@@ -5367,6 +5467,7 @@ export type Confirmation = components['schemas']['Confirmation'];
 export type ControlRequest = components['schemas']['ControlRequest'];
 export type DecidingFact = components['schemas']['DecidingFact'];
 export type Decision = components['schemas']['Decision'];
+export type Descriptors = components['schemas']['Descriptors'];
 export type DeviceAnswer = components['schemas']['DeviceAnswer'];
 export type DeviceQuestion = components['schemas']['DeviceQuestion'];
 export type DeviceSignIn = components['schemas']['DeviceSignIn'];
@@ -5389,6 +5490,7 @@ export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
 export type HealthCause = components['schemas']['HealthCause'];
 export type HealthCode = components['schemas']['HealthCode'];
+export type HostRoot = components['schemas']['HostRoot'];
 export type Identity = components['schemas']['Identity'];
 export type IdentityLink = components['schemas']['IdentityLink'];
 export type InterpretRequest = components['schemas']['InterpretRequest'];
@@ -5410,6 +5512,7 @@ export type MeasuredSide = components['schemas']['MeasuredSide'];
 export type Need = components['schemas']['Need'];
 export type NextStep = components['schemas']['NextStep'];
 export type Node = components['schemas']['Node'];
+export type NodeHost = components['schemas']['NodeHost'];
 export type OpenSession = components['schemas']['OpenSession'];
 export type PageAuditEvent = components['schemas']['Page_AuditEvent_'];
 export type PageEndpoint = components['schemas']['Page_Endpoint_'];
@@ -6072,6 +6175,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Node"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    node_host: {
+        parameters: {
+            query?: {
+                to?: string | null;
+            };
+            header?: never;
+            path: {
+                node: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeHost"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

@@ -60,6 +60,8 @@ ACCESS: Mapping[str, Access] = {
     "update_endpoint": _needs(Scope.POLICY_WRITE, session=True),
     "browse": _needs(Scope.TRANSFER_PLAN),
     "nodes": _needs(Scope.TRANSFER_READ),
+    # Who else the host talks to.
+    "node_host": _needs(Scope.NODE_WRITE),
     # The sum of what everybody moves.
     "node_throughput": _needs(Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ),
     "create_join_token": _needs(Scope.NODE_WRITE, session=True),

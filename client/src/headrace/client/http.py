@@ -270,6 +270,10 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.get(m.Page[m.Node], "nodes")
 
+    async def node_host(self, node: str, *, to: str | None = None) -> m.NodeHost:
+        """As in the port."""
+        return await self._wire.get(m.NodeHost, f"nodes/{segment(node)}/host", query={"to": to})
+
     async def node_throughput(
         self,
         node: str,

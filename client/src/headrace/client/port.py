@@ -222,6 +222,10 @@ class Headrace(Protocol):
         """List the nodes and whether they are attached."""
         ...
 
+    async def node_host(self, node: str, *, to: str | None = None) -> m.NodeHost:
+        """Ask a node what its host is like, and for its route to the IP address `to`. Nothing is changed there."""
+        ...
+
     async def node_throughput(
         self,
         node: str,

@@ -80,13 +80,17 @@ enum Lookup {
     ComponentByComponent,
 }
 
-/// Free and total bytes of a file system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a file system may hold and still takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Space {
     /// Bytes an unprivileged process may still write.
     pub free_bytes: u64,
     /// Size of the file system.
     pub total_bytes: u64,
+    /// Files that an unprivileged process may still make.
+    pub free_inodes: u64,
+    /// Files that it may hold; 0 where it makes inodes as they are needed.
+    pub inodes: u64,
 }
 
 impl Root {
@@ -221,7 +225,7 @@ impl Root {
         self.access
     }
 
-    /// Free and total bytes of its file system.
+    /// What its file system may hold and still takes.
     ///
     /// # Errors
     /// What `fstatvfs` answers.
@@ -230,6 +234,8 @@ impl Root {
         Ok(Space {
             free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
             total_bytes: stat.f_blocks.saturating_mul(stat.f_frsize),
+            free_inodes: stat.f_favail,
+            inodes: stat.f_files,
         })
     }
 

@@ -374,6 +374,11 @@ impl Roots {
         missing.map(|root| root.reason.as_str())
     }
 
+    /// Those that are open.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Root> {
+        self.open.iter().map(|(root, _)| &**root)
+    }
+
     /// What the service is told of them.
     #[must_use]
     pub fn info(&self) -> Vec<RootInfo> {

@@ -316,6 +316,28 @@ impl Hub {
         }
     }
 
+    /// What a node's host says of itself, and of its route to `to`: JSON, as `host.rs` of the node writes it.
+    ///
+    /// # Errors
+    /// `version_unsupported` for a node that does not know the question; what the node says, or that it can't be reached.
+    pub async fn look_at_host(
+        &self,
+        node: PublicKey,
+        to: Option<std::net::IpAddr>,
+    ) -> Result<String, Problem> {
+        let link = self.shared.link(node)?;
+        let to = to.map(|to| to.to_string()).unwrap_or_default();
+        let request = to_node::Message::LookAtHost(crate::proto::LookAtHost { to });
+        if !link.knows(&request) {
+            let message = "the node's program is of a release that does not tell of its host: replace it by one of today's";
+            return Err(Problem::new(ControlCode::VersionUnsupported, message));
+        }
+        match link.call(request).await? {
+            Answer::Host(host) => Ok(host),
+            _ => Err(violation("an answer of another kind")),
+        }
+    }
+
     /// Merges the listings of both ends of a draft execution and writes overwrites.jsonl and deletes.jsonl into the
     /// folder `lists_dir`. List digests and ceilings of the execution are ignored.
     ///

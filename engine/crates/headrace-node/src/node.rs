@@ -4,6 +4,7 @@ mod attach;
 mod attempts;
 pub mod data_mover;
 pub mod embedded;
+mod host;
 mod lister;
 pub mod mover;
 mod results;

@@ -17,11 +17,14 @@ pub(crate) const READS_KEPT_SOURCES: u64 = 2;
 pub(crate) const VERSIONS: Versions = Versions {
     lowest: 2,
     highest: 2,
-    features: SHARES | READS_KEPT_SOURCES,
+    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST,
 };
 
 /// Feature of a node: it schedules links.
 pub(crate) const SHARES: u64 = 1;
+
+/// Feature of a node: it says what its host is like.
+pub(crate) const LOOKS_AT_HOST: u64 = 4;
 
 /// Largest message either side takes: a document of 2 MiB with room for what is around it.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;

@@ -162,6 +162,19 @@ impl Hub {
         })
     }
 
+    /// What a node's host says of itself, as JSON.
+    #[pyo3(signature = (*, node, to))]
+    fn look_at_host<'py>(&self, py: Python<'py>, node: &str, to: Option<&str>) -> Awaitable<'py> {
+        let to = to
+            .map(str::parse)
+            .transpose()
+            .map_err(|error| bad_argument("to", error))?;
+        let (inner, node) = (Arc::clone(&self.inner), node_key(node)?);
+        future_into_py(py, async move {
+            inner.look_at_host(node, to).await.map_err(raised)
+        })
+    }
+
     /// Merge both listings under the draft `execution`.
     #[pyo3(signature = (*, source_permit, destination_permit, execution, lists_dir))]
     fn survey<'py>(

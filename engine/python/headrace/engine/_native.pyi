@@ -317,6 +317,12 @@ class Hub:
     def browse(self, *, permit: str, path: Sequence[str], after: str | None, limit: int) -> Awaitable[Listing]:
         """List one folder (escaped components below the root, inside the permit's prefix), 1,000 names at most."""
 
+    def look_at_host(self, *, node: str, to: str | None) -> Awaitable[str]:
+        """Return what a node's host says of itself, and of its route to the address `to`, as JSON (`NodeHost`).
+
+        Raises `EngineError`: `version_unsupported` for a node of an earlier release, and as `browse`.
+        """
+
     def survey(
         self, *, source_permit: str, destination_permit: str, execution: str, lists_dir: str
     ) -> Awaitable[Survey]:

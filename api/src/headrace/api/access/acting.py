@@ -284,6 +284,11 @@ class Acting:
         with self._may("nodes"):
             return m.Page(items=await self._do.nodes.list(self._do.scheduler.running_by_node()))
 
+    async def node_host(self, node: str, *, to: str | None = None) -> m.NodeHost:
+        """As in the port."""
+        with self._may("node_host"):
+            return await self._do.nodes.host(node, to)
+
     async def node_throughput(
         self,
         node: str,

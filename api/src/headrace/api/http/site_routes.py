@@ -43,6 +43,12 @@ async def nodes(port: Port) -> m.Page[m.Node]:
     return await port.nodes()
 
 
+@router.get("/nodes/{node}/host")
+async def node_host(port: Port, node: Id, to: Annotated[str | None, Query(max_length=45)] = None) -> m.NodeHost:
+    """Ask a node what its host is like, and for its route to the IP address `to`."""
+    return await port.node_host(node, to=to)
+
+
 @router.get("/nodes/{node}/throughput")
 async def node_throughput(
     port: Port, node: Id, *, direction: m.Direction = "received", since: From = None, until: To = None

@@ -13,6 +13,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.sites import node_keys
+from headrace.api.sites.node_host import host_of
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
@@ -361,6 +362,14 @@ class Nodes:
         async with self._core.database.read() as tx:
             rows = await tx.scalars(select(NodeRow).order_by(NodeRow.name))
             return [self._view(row, running.get(row.key, 0)) for row in rows]
+
+    async def host(self, node: str, to: str | None) -> m.NodeHost:
+        """Ask a node what its host is like, and for its route to the IP address `to`."""
+        async with self._core.database.read() as tx:
+            row = await self._row(tx, node)
+        if row.state == "revoked":
+            raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; it is asked nothing")
+        return await host_of(self._core.hub, row, to)
 
     async def drain(self, caller: Caller, node: str, running: dict[str, int], *, drain: bool) -> m.Node:
         """Stop giving new work to a node, or start again; `running` counts transfers by node key."""

@@ -1,4 +1,4 @@
-"""`headrace doctor`: what of this host keeps transfers from being fast, and the exact settings that mend it."""
+"""`headrace doctor`: what of a host keeps transfers from being fast, and the exact settings that mend it."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -7,12 +7,13 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
-from headrace.cli.command import Json, Out
+from headrace.cli.command import Command, Json, Out, run
 from headrace.cli.doctor.findings import Finding, Weight
 from headrace.cli.doctor.host import Host, Unread
 from headrace.cli.doctor.host import Path as NetworkPath
 from headrace.cli.doctor.read import Connection, Reader, address_of, with_path_mtu
 from headrace.cli.doctor.rules import examined
+from headrace.cli.doctor.sight import Here, Told
 from headrace.cli.doctor.storage import tried
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, rate_bps
@@ -28,9 +29,11 @@ _NO_PATH: Final = (
 
 def doctor(  # noqa: PLR0913 - flags
     folders: Annotated[
-        list[Path] | None, typer.Argument(help="Folders that data comes from or goes to.", show_default=False)
+        list[Path] | None,
+        typer.Argument(help="Folders that data comes from or goes to; of a node, its roots.", show_default=False),
     ] = None,
     *,
+    node: Annotated[str | None, typer.Option(metavar="NODE", help="Judge the host of a node of the service.")] = None,
     to: Annotated[str | None, typer.Option(metavar="HOST", help="The host at the other end of the path.")] = None,
     rate: Annotated[
         int | None, typer.Option(parser=as_flag(rate_bps), metavar="RATE", help="What the path carries: 10Gb/s.")
@@ -44,24 +47,47 @@ def doctor(  # noqa: PLR0913 - flags
     ] = False,
     json: Json = False,
 ) -> None:
-    """Judge this host for fast transfers and print exact settings; it changes nothing, and ends with 1 on a fault."""
-    out = Out(as_json=json)
+    """Judge this host, or a node's, for fast transfers and print exact settings.
+
+    It changes nothing, and ends with 1 on a fault.
+    """
     if len(folders or ()) > _MOST_FOLDERS:
         message = f"at most {_MOST_FOLDERS} folders"
         raise typer.BadParameter(message)
-    reader = Reader()
-    address = None
-    if to is not None:
-        try:
-            address = address_of(to)
-        except OSError as error:
-            message = f"`{visible(to)}` has no address: {error.strerror}"
-            raise typer.BadParameter(message) from error
-    connections = reader.connections(address)
-    host = with_path_mtu(reader.host(folders or [], address), connections)
-    if probe:
-        host = _probed(host)
-    path = _path(host, connections, (rate, rtt_ms), streams)
+    if node is not None and probe:
+        message = "--probe tries the storage of this host; run `headrace doctor --probe FOLDER` on the node's host"
+        raise typer.BadParameter(message)
+    address = _address(to)
+    given = (rate, rtt_ms)
+
+    def judged(out: Out, reader: Reader, looked_at: list[Path]) -> Exit:
+        connections = reader.connections(address)
+        host = with_path_mtu(reader.host(looked_at, address), connections)
+        if probe:
+            host = _probed(host)
+        return _tell(out, host, _path(host, connections, given, streams))
+
+    def work(command: Command) -> Exit:
+        told = command.wait(command.headrace.node_host(node or "", to=address))
+        return judged(command.out, Reader(Told(told)), folders or [Path(root.name) for root in told.roots])
+
+    if node is not None:
+        run(work, as_json=json)
+    raise typer.Exit(judged(Out(as_json=json), Reader(Here()), folders or []))
+
+
+def _address(to: str | None) -> str | None:
+    if to is None:
+        return None
+    try:
+        return address_of(to)
+    except OSError as error:
+        message = f"`{visible(to)}` has no address: {error.strerror}"
+        raise typer.BadParameter(message) from error
+
+
+def _tell(out: Out, host: Host, path: NetworkPath | None) -> Exit:
+    """Say what was found; the end is a failure on a fault."""
     found = examined(host, path)
     out.document(
         {
@@ -70,10 +96,9 @@ def doctor(  # noqa: PLR0913 - flags
             "host": asdict(host),
         }
     )
-    if not json:
+    if not out.as_json:
         _show(out, host, path, found)
-    if any(one.weight is Weight.FAULT for one in found):
-        raise typer.Exit(Exit.FAILED)
+    return Exit.FAILED if any(one.weight is Weight.FAULT for one in found) else Exit.DONE
 
 
 def _path(

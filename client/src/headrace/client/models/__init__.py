@@ -144,6 +144,7 @@ from headrace.client.models.qos import (
     TransferShare,
 )
 from headrace.client.models.site import (
+    Descriptors,
     Endpoint,
     EndpointUpdate,
     Entry,
@@ -154,9 +155,11 @@ from headrace.client.models.site import (
     Health,
     HealthCause,
     HealthCode,
+    HostRoot,
     JoinToken,
     JoinTokenRequest,
     Node,
+    NodeHost,
     RotationRequest,
 )
 from headrace.client.models.steps import (
@@ -213,6 +216,7 @@ __all__ = [
     "Count",
     "DecidingFact",
     "Decision",
+    "Descriptors",
     "DeviceAnswer",
     "DeviceQuestion",
     "DeviceSignIn",
@@ -238,6 +242,7 @@ __all__ = [
     "Health",
     "HealthCause",
     "HealthCode",
+    "HostRoot",
     "Identity",
     "IdentityLink",
     "InterpretRequest",
@@ -264,6 +269,7 @@ __all__ = [
     "NextStep",
     "NextStepKind",
     "Node",
+    "NodeHost",
     "NodeSide",
     "OnConflict",
     "OpenSession",

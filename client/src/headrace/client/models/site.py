@@ -68,6 +68,42 @@ class Node(Model):
     running_transfers: Count = 0
 
 
+class HostRoot(Model):
+    """A folder that a node exports, by its file system."""
+
+    name: str
+    file_system: str | None = None
+    options: list[str] = []
+    free_bytes: Count = 0
+    total_bytes: Count = 0
+    free_inodes: Count = 0
+    inodes: Count = 0
+    """0 where inodes are made as they are needed."""
+
+
+class Descriptors(Model):
+    """How many files a process may have open; none said: no limit."""
+
+    soft: Count | None = None
+    hard: Count | None = None
+
+
+class NodeHost(Model):
+    """What the host of a node says of itself; `headrace doctor --node` judges it.
+
+    `files` are of /proc and /sys, `tools` are what programs of iproute2 printed, by their words. What could not be read
+    is in `unread`, with why.
+    """
+
+    files: dict[str, str]
+    tools: dict[str, str]
+    unread: dict[str, str] = {}
+    page_bytes: Count
+    usable_processors: list[int]
+    descriptors: Descriptors = Descriptors()
+    roots: list[HostRoot] = []
+
+
 _TokenValid = Annotated[int, Field(ge=60, le=7 * 86400)]
 
 

@@ -27,6 +27,7 @@ const LISTING_PARTS: usize = 4;
 pub(super) enum Answer {
     Done,
     Page(BrowsePage),
+    Host(String),
 }
 
 /// Calls that wait, by number.
@@ -119,7 +120,9 @@ impl Link {
             message,
             to_node::Message::SetShare(_) | to_node::Message::SetShares(_)
         );
-        !of_links || self.features & proto::SHARES != 0
+        let of_host = matches!(message, to_node::Message::LookAtHost(_));
+        (!of_links || self.features & proto::SHARES != 0)
+            && (!of_host || self.features & proto::LOOKS_AT_HOST != 0)
     }
 
     pub(super) fn reach(&self) -> Reach {
@@ -211,6 +214,7 @@ impl Link {
         let answer = match message.message {
             Some(from_node::Message::Done(_)) => Ok(Answer::Done),
             Some(from_node::Message::Browsed(page)) => Ok(Answer::Page(page)),
+            Some(from_node::Message::Host(host)) => Ok(Answer::Host(host)),
             Some(from_node::Message::Failed(problem)) => Err(problem.into()),
             _ => return Err(crate::convert::violation("an unexpected message of a node")),
         };

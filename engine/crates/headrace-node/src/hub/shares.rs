@@ -59,12 +59,23 @@ mod tests {
     use super::*;
     use crate::hub::HubOptions;
     use crate::proto::control_client::ControlClient;
-    use crate::proto::{FromNode, Hello, SHARES, VERSIONS, Versions, from_node};
+    use tonic::Streaming;
+
+    use crate::problem::ControlCode;
+    use crate::proto::{FromNode, Hello, SHARES, ToNode, VERSIONS, Versions, from_node};
 
     const LINKS: &str = r#"{"links": []}"#;
 
-    /// What a node with these features hears after its welcome when the hub has links for it, and then closes.
-    async fn heard(features: u64) -> to_node::Message {
+    /// A hub with links for a node of these features, which is attached, and what the node hears.
+    struct Attached {
+        hub: Hub,
+        node: PublicKey,
+        hears: Streaming<ToNode>,
+        _says: tokio::sync::mpsc::Sender<FromNode>,
+        _folder: tempfile::TempDir,
+    }
+
+    async fn attached(features: u64) -> Attached {
         let folder = tempfile::tempdir().expect("a folder");
         let options = HubOptions {
             state_dir: folder.path().join("hub"),
@@ -95,18 +106,30 @@ mod tests {
         };
         out.send(first).await.expect("sent");
         let attached = client.attach(ReceiverStream::new(messages)).await;
-        let mut stream = attached.expect("attached").into_inner();
-        let mut next = async || {
-            let message = stream.message().await.expect("whole").expect("a message");
-            message.message.expect("one that is known")
-        };
-        assert!(matches!(next().await, to_node::Message::Welcome(_)));
+        let mut hears = attached.expect("attached").into_inner();
+        let welcome = next(&mut hears).await;
+        assert!(matches!(welcome, to_node::Message::Welcome(_)));
         hub.shared.events.next(1).await;
-        hub.shared
-            .link(node)
-            .expect("attached")
-            .close(super::super::closed());
-        next().await
+        Attached {
+            hub,
+            node,
+            hears,
+            _says: out,
+            _folder: folder,
+        }
+    }
+
+    async fn next(hears: &mut Streaming<ToNode>) -> to_node::Message {
+        let message = hears.message().await.expect("whole").expect("a message");
+        message.message.expect("one that is known")
+    }
+
+    /// What a node with these features hears after its welcome when the hub has links for it, and then closes.
+    async fn heard(features: u64) -> to_node::Message {
+        let mut attached = attached(features).await;
+        let link = attached.hub.shared.link(attached.node).expect("attached");
+        link.close(super::super::closed());
+        next(&mut attached.hears).await
     }
 
     #[tokio::test]
@@ -116,5 +139,13 @@ mod tests {
             to_node::Message::SetShares(LINKS.to_owned())
         );
         assert!(matches!(heard(0).await, to_node::Message::Goodbye(_)));
+    }
+
+    #[tokio::test]
+    async fn a_node_of_before_is_not_asked_what_its_host_is_like() {
+        let attached = attached(SHARES).await;
+        let asked = attached.hub.look_at_host(attached.node, None).await;
+        let problem = asked.expect_err("nobody asks it");
+        assert_eq!(problem.code, ControlCode::VersionUnsupported.as_str());
     }
 }

@@ -14,6 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
 
+use super::host;
 use super::lister::{self, Opened};
 use super::mover::StopCause;
 use super::{Dialer, Shared, results};
@@ -398,6 +399,17 @@ impl Session {
                 let page = blocking(move || lister::browse(&opened, &request.after, request.limit))
                     .await??;
                 return Ok(from_node::Message::Browsed(page));
+            }
+            to_node::Message::LookAtHost(request) => {
+                let to = match request.to.as_str() {
+                    "" => None,
+                    text => Some(
+                        text.parse()
+                            .map_err(|_| violation("a route to no address"))?,
+                    ),
+                };
+                let roots = self.shared.with_settings(|_, roots| roots.clone());
+                return Ok(from_node::Message::Host(host::look(roots, to).await?));
             }
             to_node::Message::OpenListing(request) => {
                 let opened = self.open(&request.permit, &request.path)?;

@@ -1,0 +1,31 @@
+"""What the host of a node says of itself."""
+
+import asyncio
+from ipaddress import ip_address
+
+from pydantic import ValidationError
+
+from headrace.api.errors import Code, ServiceError
+from headrace.api.store.tables_site import NodeRow
+from headrace.client import models as m
+from headrace.engine import Hub
+from headrace.guardrails import shown
+
+
+async def host_of(hub: Hub, node: NodeRow, to: str | None) -> m.NodeHost:
+    """Ask a node what its host is like, and for its route to the IP address `to`.
+
+    Raises `ServiceError`: `invalid_request` for what is no address, `protocol_violation` for an answer that is none;
+    and `EngineError` as `Hub.look_at_host`.
+    """
+    if to is not None:
+        try:
+            to = str(ip_address(to))
+        except ValueError as error:
+            raise ServiceError(Code.INVALID_REQUEST, f"`{shown(to)}` is no IP address", fields=("to",)) from error
+    told = await hub.look_at_host(node=node.key, to=to)
+    try:
+        return await asyncio.to_thread(m.NodeHost.model_validate_json, told)
+    except ValidationError as error:
+        message = f"node `{node.name}` says of its host what can't be understood; its program may be of another release"
+        raise ServiceError("protocol_violation", message) from error
