@@ -26,7 +26,7 @@ use crate::convert::{root_out, violation};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_client::ControlClient;
 use crate::proto::{JoinRequest, VERSIONS};
-use crate::state::{StateDir, read_bounded, remove, write_durably};
+use crate::state::{KeyOwner, StateDir, read_bounded, remove, write_durably};
 use crate::token::JoinToken;
 use crate::transport::{self, Clock, Wire};
 use attempts::Attempts;
@@ -199,7 +199,7 @@ impl Drop for Node {
 /// # Errors
 /// `state_failed` or `config_invalid`.
 pub fn node_key(state: &StateDir) -> Result<SigningKey, Problem> {
-    state.key("node.key")
+    state.key("node.key", KeyOwner::Node)
 }
 
 /// Presents a join token and writes the node's settings.

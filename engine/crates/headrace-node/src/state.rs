@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{
     DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
 };
@@ -23,11 +24,7 @@ impl StateDir {
     /// `state_failed` when it can't be made, `config_invalid` when it belongs to another account.
     pub fn open(path: &Path) -> Result<Self, Problem> {
         let failed = |error: io::Error| Problem::state("make the folder", path, &error);
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .map_err(failed)?;
+        make_folder(path).map_err(failed)?;
         let metadata = fs::metadata(path).map_err(failed)?;
         if metadata.uid() != rustix::process::geteuid().as_raw() {
             let message = format!(
@@ -97,9 +94,9 @@ impl StateDir {
     ///
     /// # Errors
     /// `state_failed`, or `config_invalid` when the file holds no key or others may read it.
-    pub fn key(&self, name: &str) -> Result<SigningKey, Problem> {
+    pub fn key(&self, name: &str, owner: KeyOwner) -> Result<SigningKey, Problem> {
         let path = self.join(name);
-        match read_key(&path)? {
+        match read_key(&path, owner)? {
             Some(key) => Ok(key),
             None => write_new_key(&path),
         }
@@ -110,56 +107,136 @@ impl StateDir {
 #[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "the lock goes when this is closed")] File);
 
+/// Whose key a file holds: what to do when the file is damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyOwner {
+    /// A node, which its service knows by it.
+    Node,
+    /// A hub, which its nodes know by it.
+    Hub,
+    /// A person who copies with `cp`.
+    Person,
+}
+
+impl KeyOwner {
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::Node => {
+                "put it back from a backup; without one, let the node join again in an empty state folder with a token of \
+                 `headrace ca rotate NODE`"
+            }
+            Self::Hub => {
+                "put it back from a backup; without one, remove it: the next start makes another key, and each node joins \
+                 again with a token of `headrace ca rotate NODE`"
+            }
+            Self::Person => {
+                "put it back from a backup; without one, remove it, make another key with `headrace-node keygen`, and let \
+                 those who accepted the former one accept that"
+            }
+        }
+    }
+}
+
 /// The key in a file of mode 0600 that holds its seed as 64 hexadecimal digits; `None` when there is no such file.
 ///
 /// # Errors
 /// `config_invalid` when it holds no key or others may read it, `state_failed` when it can't be read.
-pub fn read_key(path: &Path) -> Result<Option<SigningKey>, Problem> {
+pub fn read_key(path: &Path, owner: KeyOwner) -> Result<Option<SigningKey>, Problem> {
     let invalid = |what: &str| {
         Problem::new(
             ControlCode::ConfigInvalid,
             format!("the key file `{}` {what}", path.display()),
         )
     };
+    remove_unfinished(path)?;
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Problem::state("read the key file", path, &error)),
     };
     let failed = |error: io::Error| Problem::state("read the key file", path, &error);
-    if file.metadata().map_err(failed)?.mode() & 0o077 != 0 {
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.mode() & 0o077 != 0 {
         return Err(invalid(
             "may be read by others: `chmod 600` it, or make a new key",
         ));
     }
-    let mut text = String::new();
-    file.take(256).read_to_string(&mut text).map_err(failed)?;
-    let seed: headrace_core::value::Digest = text
-        .trim_end()
-        .parse()
-        .map_err(|_| invalid("holds no key"))?;
-    Ok(Some(SigningKey::from_seed(&seed.0)))
+    let mut bytes = Vec::new();
+    file.take(256).read_to_end(&mut bytes).map_err(failed)?;
+    let seed: Option<headrace_core::value::Digest> = std::str::from_utf8(&bytes)
+        .ok()
+        .and_then(|text| text.trim_end().parse().ok());
+    let damaged = || {
+        let what = match metadata.len() {
+            0 => "is empty".to_owned(),
+            bytes => format!("holds no key, but {bytes} bytes that are not its 64 digits"),
+        };
+        invalid(&format!("{what}: {}", owner.remedy()))
+    };
+    Ok(Some(SigningKey::from_seed(&seed.ok_or_else(damaged)?.0)))
 }
 
-/// Makes a key from the system's randomness in a new file of mode 0600.
+/// Makes a key from the system's randomness in a new file of mode 0600. After a crash or a loss of power at any moment the file is whole or
+/// not there; what was written beside it by then goes with the next key that is made or read there.
 ///
 /// # Errors
 /// `state_failed`, also when the file exists.
 pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
     let key = random_key()?;
     let text = format!("{}\n", headrace_core::value::Digest(key.seed()));
+    remove_unfinished(path)?;
+    // Of no two processes, so that none gives a name to what another one still writes.
+    let unfinished = unfinished_name(
+        path,
+        &headrace_core::value::Digest(random_bytes()?).to_string(),
+    );
     let written = (|| {
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
-            .open(path)?;
+            .open(&unfinished)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
+        // Never over a key that is there.
+        let named = fs::hard_link(&unfinished, path);
+        fs::remove_file(&unfinished)?;
+        named?;
         sync_parent(path)
     })();
     written.map_err(|error| Problem::state("write the key file", path, &error))?;
     Ok(key)
+}
+
+const UNFINISHED: &str = ".unfinished";
+
+fn unfinished_name(path: &Path, unique: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}{UNFINISHED}", &unique[..16]));
+    path.with_file_name(name)
+}
+
+/// Removes what a process that ended while it made this key has left beside it. A folder that can't be listed is left alone.
+pub(crate) fn remove_unfinished(path: &Path) -> Result<(), Problem> {
+    let folder = parent(path);
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    let prefix = [path.file_name().unwrap_or_default().as_bytes(), b"."].concat();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let unique = name.as_bytes().strip_prefix(prefix.as_slice());
+        let unique = unique.and_then(|rest| rest.strip_suffix(UNFINISHED.as_bytes()));
+        if unique.is_some_and(|unique| unique.len() == 16) {
+            let left = folder.join(&name);
+            remove(&left)?;
+            tracing::info!(
+                "removed `{}`, a key that was never finished",
+                left.display()
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A key from the system's randomness.
@@ -235,12 +312,25 @@ pub(crate) fn read_bounded(path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
 }
 
 pub(crate) fn sync_parent(path: &Path) -> io::Result<()> {
-    let Some(parent) = path.parent() else {
-        return Ok(());
-    };
+    File::open(parent(path))?.sync_all()
+}
+
+fn parent(path: &Path) -> &Path {
+    let parent = path.parent();
     // Of a bare name it is empty.
-    let parent = Some(parent).filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    let parent = parent.filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Makes a folder of mode 0700, with those above it that are missing. Their names are durable: what is kept in it must not go with them.
+pub(crate) fn make_folder(path: &Path) -> io::Result<()> {
+    let missing = path.ancestors().take_while(|folder| {
+        !folder.as_os_str().is_empty() && matches!(folder.try_exists(), Ok(false))
+    });
+    let missing: Vec<&Path> = missing.collect();
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(path)?;
+    missing.into_iter().try_for_each(sync_parent)
 }
 
 #[cfg(test)]
@@ -255,9 +345,12 @@ mod tests {
             fs::metadata(state.path()).expect("there").mode() & 0o777,
             0o700
         );
-        let key = state.key("node.key").expect("a key");
+        let key = state.key("node.key", KeyOwner::Node).expect("a key");
         assert_eq!(
-            state.key("node.key").expect("the same key").public(),
+            state
+                .key("node.key", KeyOwner::Node)
+                .expect("the same key")
+                .public(),
             key.public()
         );
         let path = state.join("node.key");
@@ -265,15 +358,68 @@ mod tests {
 
         fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("own file");
         assert_eq!(
-            state.key("node.key").expect_err("refused").code,
+            state
+                .key("node.key", KeyOwner::Node)
+                .expect_err("refused")
+                .code,
             "config_invalid"
         );
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("own file");
-        fs::write(&path, "not a key").expect("own file");
+        for (content, what) in [("", "is empty"), ("not a key", "9 bytes")] {
+            fs::write(&path, content).expect("own file");
+            let refused = state.key("node.key", KeyOwner::Node).expect_err("refused");
+            assert_eq!(refused.code, "config_invalid");
+            for part in [what, "node.key", "backup", "ca rotate NODE"] {
+                assert!(refused.message.contains(part), "{refused}");
+            }
+            assert_eq!(fs::read_to_string(&path).expect("there"), content);
+        }
+    }
+
+    #[test]
+    fn what_is_left_of_a_key_that_was_never_finished_goes_and_nothing_else() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(folder.path()).expect("a state folder");
+        let left = [
+            "node.key.0123456789abcdef.unfinished",
+            "node.key.fedcba9876543210.unfinished",
+        ];
+        let others = [
+            "node.key.unfinished",
+            "hub.key.0123456789abcdef.unfinished",
+            "node.key.backup",
+        ];
+        for name in left.iter().chain(&others) {
+            fs::write(state.join(name), "").expect("own file");
+        }
+        let there = |names: &[&str]| {
+            names
+                .iter()
+                .filter(|name| state.join(name).exists())
+                .count()
+        };
+        let made = state.key("node.key", KeyOwner::Node).expect("made");
+        assert_eq!((there(&left), there(&others)), (0, 3));
+        // Cut off after it had its name.
+        fs::hard_link(state.join("node.key"), state.join(left[0])).expect("own file");
+        let read = state.key("node.key", KeyOwner::Node).expect("read");
+        assert_eq!((read.public(), there(&left)), (made.public(), 0));
+    }
+
+    #[test]
+    fn a_new_key_never_replaces_one_that_is_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let first = write_new_key(&path).expect("made");
         assert_eq!(
-            state.key("node.key").expect_err("refused").code,
-            "config_invalid"
+            write_new_key(&path).expect_err("refused").code,
+            "state_failed"
         );
+        let kept = read_key(&path, KeyOwner::Person)
+            .expect("read")
+            .expect("there");
+        assert_eq!(kept.public(), first.public());
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 
     #[test]

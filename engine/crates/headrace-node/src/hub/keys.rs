@@ -11,7 +11,8 @@ use headrace_core::value::{Label, Timestamp};
 
 use crate::problem::{ControlCode, Problem};
 use crate::state::{
-    StateDir, read_bounded, read_key, remove, sync_parent, write_durably, write_new_key,
+    KeyOwner, StateDir, read_bounded, read_key, remove, remove_unfinished, sync_parent,
+    write_durably, write_new_key,
 };
 
 const KEY: &str = "hub.key";
@@ -36,11 +37,12 @@ impl HubKeys {
     /// # Errors
     /// `state_failed`, or `config_invalid` when the files do not belong together.
     pub(crate) fn open(state: &StateDir, now: Timestamp) -> Result<Self, Problem> {
-        let key = state.key(KEY)?;
+        let key = state.key(KEY, KeyOwner::Hub)?;
+        remove_unfinished(&state.join(NEXT))?;
         let Some(said) = read_succession(state)? else {
             return Ok(Self { key, next: None });
         };
-        let next = read_key(&state.join(NEXT))?;
+        let next = read_key(&state.join(NEXT), KeyOwner::Hub)?;
         if key.public() == said.next {
             // Cut off after the next key had taken its place.
             remove(&state.join(SUCCESSION))?;
@@ -93,7 +95,7 @@ pub fn begin_succession(
     from: Timestamp,
     until: Timestamp,
 ) -> Result<Succession, Problem> {
-    if read_key(&state.join(KEY))?.is_none() {
+    if read_key(&state.join(KEY), KeyOwner::Hub)?.is_none() {
         let message = format!("no hub has run in `{}`", state.path().display());
         return Err(Problem::new(ControlCode::ConfigInvalid, message));
     }

@@ -1,8 +1,6 @@
 //! `cp`: copies between your own machines; `listen` and `--stdio` are the programs on the other one.
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -20,7 +18,7 @@ use super::{Exit, Out, StateArgs};
 use crate::cp::place::Place;
 use crate::cp::{Copied, Copying, Failed, Rules, Signer, note, run};
 use crate::problem::{ControlCode, Problem};
-use crate::state::{StateDir, read_key, write_new_key};
+use crate::state::{KeyOwner, StateDir, make_folder, read_key, write_new_key};
 
 /// Lowest ceiling: below it nothing is said to move.
 const MIN_RATE_BPS: u64 = 1000;
@@ -166,15 +164,14 @@ impl Cp {
 
 /// The personal key, made on first use.
 fn personal_key(path: &Path) -> Result<SigningKey, Problem> {
-    if let Some(key) = read_key(path)? {
+    if let Some(key) = read_key(path, KeyOwner::Person)? {
         return Ok(key);
     }
     let folder = path
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| Problem::state("make the folder", folder, &error))?;
+        make_folder(folder).map_err(|error| Problem::state("make the folder", folder, &error))?;
     }
     let key = write_new_key(path)?;
     note(&format!(

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Exit, Out, user_folder};
 use crate::problem::{ControlCode, Problem};
-use crate::state::{StateDir, read_key, write_new_key};
+use crate::state::{KeyOwner, StateDir, read_key, write_new_key};
 
 #[derive(Args)]
 pub(super) struct Keygen {
@@ -22,7 +22,7 @@ pub(super) struct Keygen {
 impl Keygen {
     pub(super) fn run(self, out: &Out) -> Result<Exit, Problem> {
         let path = self.output;
-        let key = match (read_key(&path)?, self.show) {
+        let key = match (read_key(&path, KeyOwner::Person)?, self.show) {
             (Some(key), true) => key,
             (Some(_), false) => {
                 let message = format!(
