@@ -12,6 +12,9 @@ use crate::value::{Label, Timestamp};
 
 /// Longest time in which two keys count, in milliseconds.
 pub const MAX_OVERLAP_MS: i64 = 366 * 24 * 3_600_000;
+/// How long a hub still answers with its former key when its time is over, to nodes that ask for it, in milliseconds: those that were away
+/// all the time learn the next one then.
+pub const FORMER_HUB_KEY_KEPT_MS: i64 = 7 * 24 * 3_600_000;
 /// Most successions that a node is told at once.
 pub const MAX_SUCCESSIONS: usize = 64;
 /// Most that it keeps: those of 85 years when a key has a month.
@@ -124,7 +127,7 @@ impl Learned {
                 continue;
             }
             sealed_by_both(&document, &said)?;
-            let link = follow(&mut self.links, &said, now)?;
+            let link = follow(&mut self.links, &said, said.until, now)?;
             if link.next.is_none() && !self.knows(roots, said.next) {
                 missed = Some(Missed {
                     key: link.former,
@@ -154,8 +157,9 @@ impl Learned {
         let keys: Vec<PublicKey> = extended.iter().filter(counts).map(|one| one.key).collect();
         document.signers(&keys)?;
         // The hub tells it no longer than that, so a node that hears it late has missed nothing.
-        if now < said.until && self.hub_keys(pin, now).contains(&said.former) {
-            follow(&mut self.hub, &said, now)?;
+        let last = said.until.plus_ms(FORMER_HUB_KEY_KEPT_MS);
+        if now < last && self.hub_keys(pin, now).contains(&said.former) {
+            follow(&mut self.hub, &said, last, now)?;
         }
         Ok(())
     }
@@ -194,10 +198,11 @@ impl Learned {
     }
 }
 
-/// Puts down what came after a key, or finds that it is down already.
+/// Puts down what came after a key, or finds that it is down already. Who hears it from `last` on has heard it too late.
 fn follow(
     links: &mut Vec<Link>,
     said: &Succession,
+    last: Timestamp,
     now: Timestamp,
 ) -> Result<Link, SuccessionError> {
     let Succession {
@@ -227,7 +232,7 @@ fn follow(
     }
     let link = Link {
         former,
-        next: (now < until).then_some(next),
+        next: (now < last).then_some(next),
         until,
     };
     if links.len() >= MAX_LEARNED {
@@ -396,7 +401,7 @@ mod tests {
         let bytes = serde_json::to_vec(&full).expect("JSON");
         assert!((1 << 18..Learned::MAX_BYTES).contains(&(bytes.len() as u64)));
         let mut links = full.links;
-        assert!(follow(&mut links, &said(3, 4, 0), NOW).is_err());
+        assert!(follow(&mut links, &said(3, 4, 0), NOW.plus_ms(1), NOW).is_err());
     }
 
     #[test]
@@ -491,7 +496,7 @@ mod tests {
             (hub(8, 9, 8), false, 1),
             (hub(8, 9, 2), false, 1),
             (hub(7, 9, 1), true, 1),
-            (hub(8, 9, 1), true, 30),
+            (hub(8, 9, 1), true, 37),
         ] {
             assert_eq!(told(document, day), (ok, nothing.clone(), nothing.clone()));
         }
@@ -499,6 +504,27 @@ mod tests {
         for (document, ok) in [(hub(8, 9, 1), true), (hub(8, 6, 1), false)] {
             assert_eq!(told(document, 1), (ok, both.0.clone(), both.1.clone()));
         }
+    }
+
+    #[test]
+    fn a_hubs_next_key_is_learned_for_a_week_after_the_time_of_the_former() {
+        let own = [Authority {
+            key: named(1),
+            access: Access::Read,
+            until: None,
+        }];
+        let said = said(8, 9, 0);
+        let document = Document::seal(DocumentType::HubSuccession, &said, &[&key(1)]);
+        let document = document.expect("a small body").text();
+        let keys = |day| {
+            let mut learned = Learned::default();
+            let learning = learned.learn_hub(&document, named(8), &own, on_day(day));
+            learning.expect("sealed by the authority");
+            learned.hub_keys(named(8), on_day(day))
+        };
+        assert_eq!(keys(29), [named(9), named(8)]);
+        assert_eq!(keys(36), [named(9)]);
+        assert_eq!(keys(37), [named(8)]);
     }
 
     #[test]

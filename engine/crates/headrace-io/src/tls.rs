@@ -7,15 +7,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use headrace_core::sealed::{PublicKey, SigningKey};
+pub use rustls::ClientConfig;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, aws_lc_rs, verify_tls13_signature,
 };
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+pub use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, DistinguishedName, PeerIncompatible,
-    ServerConfig, SignatureScheme,
+    CertificateError, DigitallySignedStruct, DistinguishedName, PeerIncompatible, ServerConfig,
+    SignatureScheme,
 };
 use thiserror::Error;
 
@@ -124,7 +128,24 @@ pub fn server_config(
     allow: Arc<AllowKey>,
     alpn: &[u8],
 ) -> Result<Arc<ServerConfig>, TlsError> {
+    server_config_of(std::slice::from_ref(identity), allow, alpn)
+}
+
+/// As [`server_config`], of a side with several keys: it shows the first, and another one to a client that asks for that by name.
+///
+/// # Errors
+/// [`TlsError::Rustls`] when rustls refuses an identity.
+pub fn server_config_of(
+    identities: &[Identity],
+    allow: Arc<AllowKey>,
+    alpn: &[u8],
+) -> Result<Arc<ServerConfig>, TlsError> {
     let provider = provider();
+    let certified = |identity: &Identity| {
+        let key = CertifiedKey::from_der(identity.chain(), identity.private_key(), &provider)?;
+        Ok::<_, rustls::Error>((name_of(identity.public), Arc::new(key)))
+    };
+    let shown = Shown(identities.iter().map(certified).collect::<Result<_, _>>()?);
     let verifier = CheckedClient {
         allow,
         algorithms: provider.signature_verification_algorithms,
@@ -132,7 +153,7 @@ pub fn server_config(
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])?
         .with_client_cert_verifier(Arc::new(verifier))
-        .with_single_cert(identity.chain(), identity.private_key())?;
+        .with_cert_resolver(Arc::new(shown));
     config.alpn_protocols = vec![alpn.to_vec()];
     // Data streams are one-way after the handshake: a ticket nobody reads would only sit in the socket.
     config.send_tls13_tickets = 0;
@@ -147,6 +168,30 @@ pub fn server_config(
 #[expect(clippy::expect_used, reason = "a constant that parses")]
 pub fn peer_name() -> ServerName<'static> {
     ServerName::try_from(PEER_NAME).expect("a constant DNS name")
+}
+
+/// The name by which a client asks for a key of a side that has several: the first half of the key.
+///
+/// # Panics
+/// Never: 32 hexadecimal digits are a label of a name.
+#[must_use]
+#[expect(
+    clippy::expect_used,
+    reason = "32 hexadecimal digits and a constant that parses"
+)]
+pub fn name_of(key: PublicKey) -> ServerName<'static> {
+    let mut half = [0; 16];
+    half.copy_from_slice(&key.as_bytes()[..16]);
+    let half = u128::from_be_bytes(half);
+    ServerName::try_from(format!("{half:032x}.key.headrace.invalid")).expect("a DNS name")
+}
+
+/// The same settings for a client that says by [`name_of`] which key it asks for.
+#[must_use]
+pub fn asking_by_name(config: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    config.enable_sni = true;
+    Arc::new(config)
 }
 
 /// The key that a peer proved in the handshake, from the certificates rustls kept.
@@ -213,6 +258,20 @@ fn no_tls12<T>() -> Result<T, rustls::Error> {
     Err(rustls::Error::PeerIncompatible(
         PeerIncompatible::Tls13RequiredForQuic,
     ))
+}
+
+/// The keys that a server may show, by name; the first is for who asks for none, or for one that is not here.
+#[derive(Debug)]
+struct Shown(Vec<(ServerName<'static>, Arc<CertifiedKey>)>);
+
+impl ResolvesServerCert for Shown {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let asked = |(name, _): &&(ServerName<'static>, _)| {
+            Some(name.to_str().as_ref()) == hello.server_name()
+        };
+        let shown = self.0.iter().find(asked).or(self.0.first());
+        shown.map(|(_, key)| Arc::clone(key))
+    }
 }
 
 #[derive(Debug)]
@@ -342,7 +401,16 @@ mod tests {
         client: Arc<ClientConfig>,
         server: Arc<ServerConfig>,
     ) -> Result<(ClientConnection, ServerConnection), rustls::Error> {
-        let mut client = ClientConnection::new(client, peer_name())?;
+        shake_as(client, peer_name(), server)
+    }
+
+    /// As [`shake`], of a client that gives this name.
+    fn shake_as(
+        client: Arc<ClientConfig>,
+        name: ServerName<'static>,
+        server: Arc<ServerConfig>,
+    ) -> Result<(ClientConnection, ServerConnection), rustls::Error> {
+        let mut client = ClientConnection::new(client, name)?;
         let mut server = ServerConnection::new(server)?;
         for _ in 0..10 {
             let mut wire = Vec::new();
@@ -393,6 +461,25 @@ mod tests {
         let server =
             server_config(&there, allowing(here.public_key()), ALPN_DATA).expect("settings");
         assert!(is_wrong_key(&shake(client, server).expect_err("refused")));
+    }
+
+    #[test]
+    fn a_server_with_two_keys_shows_the_second_to_who_asks_for_it() {
+        let (here, first, second, other) = (identity(1), identity(2), identity(3), identity(4));
+        let keys = [first, second];
+        let [first, second] = &keys;
+        let shaken = |expected: PublicKey, by_name: bool| {
+            let mut client = client_config(&here, expected, ALPN_CONTROL).expect("settings");
+            let mut name = peer_name();
+            if by_name {
+                (client, name) = (asking_by_name(&client), name_of(expected));
+            }
+            let server = server_config_of(&keys, allowing(here.public_key()), ALPN_CONTROL);
+            shake_as(client, name, server.expect("settings")).is_ok()
+        };
+        assert!(shaken(first.public_key(), false) && shaken(first.public_key(), true));
+        assert!(!shaken(second.public_key(), false) && shaken(second.public_key(), true));
+        assert!(!shaken(other.public_key(), true));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use headrace_core::name::{Component, RelPath};
 use headrace_core::permit::Permit;
-use headrace_core::sealed::{Document, DocumentType, PublicKey};
+use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
 use headrace_core::succession::{MAX_SUCCESSIONS, Succession};
 use headrace_core::ticket::Execution;
 use parking_lot::Mutex;
@@ -389,7 +389,7 @@ impl Shared {
         };
         let listener = TcpListener::bind(listen).await.map_err(bad)?;
         let address = listener.local_addr().map_err(bad)?.to_string();
-        let acceptor = Acceptor::new(self.keys.answering((self.clock)()))?;
+        let acceptor = self.acceptor()?;
         let shared = Arc::clone(self);
         let mut closing = self.closing.subscribe();
         let task = tokio::spawn(async move {
@@ -399,6 +399,19 @@ impl Shared {
             }
         });
         Ok((task, address))
+    }
+
+    /// The key to answer with first, and then those to answer with when they are asked for.
+    fn keys_now(&self) -> Vec<&SigningKey> {
+        let now = (self.clock)();
+        let asked_for = self.keys.asked_for(now);
+        std::iter::once(self.keys.answering(now))
+            .chain(asked_for)
+            .collect()
+    }
+
+    fn acceptor(&self) -> Result<Acceptor, Problem> {
+        Acceptor::new(&self.keys_now())
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener, mut acceptor: Acceptor) {
@@ -412,9 +425,8 @@ impl Shared {
                     continue;
                 }
             };
-            let key = self.keys.answering((self.clock)());
-            if acceptor.key() != key.public() {
-                match Acceptor::new(key) {
+            if !acceptor.has(&self.keys_now()) {
+                match self.acceptor() {
                     Ok(next) => acceptor = next,
                     Err(problem) => tracing::error!("the hub's next key can't be used: {problem}"),
                 }

@@ -223,7 +223,7 @@ pub async fn join(
     };
     // What can't be kept afterwards must not use up the token.
     config.save(state)?;
-    let (wire, _) = transport::dial(&token.address, token.key, &key).await?;
+    let (wire, _) = transport::dial_hub(&token.address, token.key, &key).await?;
     let mut client = ControlClient::new(transport::channel(wire).await?);
     let request = JoinRequest {
         secret: token.secret.clone(),
@@ -290,7 +290,7 @@ impl Shared {
             "every key of the service that this node knows has ended: join again with a token of `headrace ca rotate`",
         ));
         for key in keys {
-            let dialled = transport::dial(&hub.address, key, &self.key).await;
+            let dialled = transport::dial_hub(&hub.address, key, &self.key).await;
             let other_key = dialled
                 .as_ref()
                 .is_err_and(|problem| problem.is(ControlCode::WrongPeerKey));

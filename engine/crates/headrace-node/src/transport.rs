@@ -100,27 +100,31 @@ impl AsyncWrite for Identified {
 /// Takes TLS connections of any key; what a key may do is decided call by call.
 #[derive(Clone)]
 pub(crate) struct Acceptor {
-    key: PublicKey,
+    keys: Vec<PublicKey>,
     tls: tokio_rustls::TlsAcceptor,
 }
 
 impl Acceptor {
-    pub(crate) fn new(key: &SigningKey) -> Result<Self, Problem> {
-        let config = tls::server_config(
-            &identity(key)?,
-            Arc::new(|_: &PublicKey| true),
-            ALPN_CONTROL,
-        )
-        .map_err(tls_problem)?;
+    /// Answers with the first of these keys, and with another one to who asks for that by name.
+    pub(crate) fn new(keys: &[&SigningKey]) -> Result<Self, Problem> {
+        let identities: Vec<Identity> = keys
+            .iter()
+            .map(|key| identity(key))
+            .collect::<Result<_, _>>()?;
+        let config =
+            tls::server_config_of(&identities, Arc::new(|_: &PublicKey| true), ALPN_CONTROL)
+                .map_err(tls_problem)?;
         Ok(Self {
-            key: key.public(),
+            keys: keys.iter().map(|key| key.public()).collect(),
             tls: config.into(),
         })
     }
 
-    /// The key that it answers with.
-    pub(crate) const fn key(&self) -> PublicKey {
-        self.key
+    /// Whether these are its keys.
+    pub(crate) fn has(&self, keys: &[&SigningKey]) -> bool {
+        keys.iter()
+            .map(|key| key.public())
+            .eq(self.keys.iter().copied())
     }
 
     pub(crate) async fn accept(
@@ -140,7 +144,33 @@ impl Acceptor {
     }
 }
 
-/// A TLS connection to the hub with this key, and the address it was made from.
+/// As [`dial`]. Should the hub answer with another key, it is asked for this one by name: it keeps a former key for a while, for nodes that
+/// were away.
+///
+/// # Errors
+/// As of [`dial`].
+pub(crate) async fn dial_hub(
+    address: &str,
+    pin: PublicKey,
+    key: &SigningKey,
+) -> Result<(Box<dyn Wire>, std::net::IpAddr), Problem> {
+    match dial(address, pin, key).await {
+        Err(problem) if problem.is(ControlCode::WrongPeerKey) => {
+            let config =
+                tls::client_config(&identity(key)?, pin, ALPN_CONTROL).map_err(tls_problem)?;
+            connect(
+                address,
+                pin,
+                tls::asking_by_name(&config),
+                tls::name_of(pin),
+            )
+            .await
+        }
+        dialled => dialled,
+    }
+}
+
+/// A TLS connection to whoever has this key at an address, and the address it was made from.
 ///
 /// # Errors
 /// [`ControlCode::WrongPeerKey`] when somebody with another key answers, [`ControlCode::HubUnreachable`] when nobody does.
@@ -149,19 +179,28 @@ pub(crate) async fn dial(
     pin: PublicKey,
     key: &SigningKey,
 ) -> Result<(Box<dyn Wire>, std::net::IpAddr), Problem> {
+    let config = tls::client_config(&identity(key)?, pin, ALPN_CONTROL).map_err(tls_problem)?;
+    connect(address, pin, config, tls::peer_name()).await
+}
+
+async fn connect(
+    address: &str,
+    pin: PublicKey,
+    config: Arc<tls::ClientConfig>,
+    name: tls::ServerName<'static>,
+) -> Result<(Box<dyn Wire>, std::net::IpAddr), Problem> {
     let unreachable = |detail: String| {
         Problem::new(
             ControlCode::HubUnreachable,
             format!("the service at `{address}` can't be reached: {detail}"),
         )
     };
-    let config = tls::client_config(&identity(key)?, pin, ALPN_CONTROL).map_err(tls_problem)?;
     let connected = timeout(CONNECT_TIMEOUT, async {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let local = stream.local_addr()?.ip();
         let stream = tokio_rustls::TlsConnector::from(config)
-            .connect(tls::peer_name(), stream)
+            .connect(name, stream)
             .await?;
         Ok::<_, io::Error>((Box::new(stream) as Box<dyn Wire>, local))
     });
@@ -171,7 +210,7 @@ pub(crate) async fn dial(
             ControlCode::WrongPeerKey,
             format!(
                 "`{address}` answers with another key than {pin}, which it must have; if the service's key was replaced while \
-                 this node was away, join again with a token of `headrace ca rotate`"
+                 this node was away, and its time was over more than a week ago, join again with a token of `headrace ca rotate`"
             ),
         )),
         Ok(Err(error)) => Err(unreachable(error.to_string())),

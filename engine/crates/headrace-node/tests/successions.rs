@@ -3,6 +3,7 @@
 mod support;
 
 use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
+use headrace_core::succession::FORMER_HUB_KEY_KEPT_MS;
 use headrace_node::config::Config;
 use headrace_node::hub::HubEvent;
 use headrace_node::hub::keys::begin_succession;
@@ -187,15 +188,66 @@ async fn a_node_learns_the_next_key_of_its_hub_from_the_former_one() {
         attached(&site).await;
         restart(&mut site, &node, Vec::new()).await;
     }
+    site.clock.forward(FORMER_HUB_KEY_KEPT_MS);
+    for _ in 0..2 {
+        away.restart(&site.clock);
+        let refused = away
+            .attachment(|state| {
+                state
+                    .as_ref()
+                    .is_err_and(|problem| problem.code == "wrong_peer_key")
+            })
+            .await;
+        assert!(refused.expect_err("refused").message.contains("join again"));
+        // The hub that ran meanwhile keeps the former key no longer than one that starts then.
+        restart(&mut site, &node, Vec::new()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_was_away_while_its_hub_told_the_next_key_comes_back_within_a_week_after_that()
+{
+    let mut site = Site::start().await;
+    let mut away = site.node("dtn1").await;
+    drop(away.node.take());
+    let next = replace_hub_key(&site).await;
+    // The hub is started in the time of the former key, and again in the week after that; the node is not there.
+    restart(&mut site, &away, Vec::new()).await;
+    site.clock.forward(30 * DAY_MS);
+    assert_eq!(site.hub.key(), next);
+    assert_eq!(site.hub.join_token("s3cret", None).key, next);
+    for started_again in [false, true] {
+        if started_again {
+            restart(&mut site, &away, Vec::new()).await;
+        }
+        site.clock.forward(3 * DAY_MS);
+        // By the former key, and from then on by the next one: it keeps what it has learned over its own restart.
+        away.restart(&site.clock);
+        attached(&site).await;
+        away.attachment(Result::is_ok).await.expect("attached");
+        if !started_again {
+            std::fs::remove_file(away.state.join("successions.json")).expect("it has learned");
+        }
+    }
+    site.clock.forward(30 * DAY_MS);
+    restart(&mut site, &away, Vec::new()).await;
     away.restart(&site.clock);
-    let refused = away
-        .attachment(|state| {
-            state
-                .as_ref()
-                .is_err_and(|problem| problem.code == "wrong_peer_key")
-        })
-        .await;
-    assert!(refused.expect_err("refused").message.contains("join again"));
+    attached(&site).await;
+    assert_eq!(site.hub.key(), next);
+}
+
+#[tokio::test]
+async fn a_successor_told_in_the_week_after_counts_by_the_word_of_an_authority_only() {
+    let mut site = Site::start().await;
+    let mut away = site.node("dtn1").await;
+    drop(away.node.take());
+    replace_hub_key(&site).await;
+    site.clock.forward(31 * DAY_MS);
+    site.restart_hub(&[]).await;
+    site.hub.announce(Vec::new(), hub_succession(&site, 6));
+    site.hub.enroll(away.key);
+    away.restart(&site.clock);
+    assert_eq!(refusal(&site, &away).await, "succession_foreign");
 }
 
 #[tokio::test]

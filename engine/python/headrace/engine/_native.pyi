@@ -290,7 +290,7 @@ class Hub:
         """Text of a join token: the address to dial (default: `self.address`), the hub's key and `secret`."""
 
     succession: str | None
-    """Which key comes after the hub's own: the body of a `hub-succession`, while there is one."""
+    """Which key comes after which: the body of a `hub-succession`, until a week after the time of the former one."""
 
     def announce(self, *, successions: Sequence[str], hub_succession: str = ...) -> None:
         """Tell nodes that attach from now on which authority keys came after which, and which after the hub's own.

@@ -87,6 +87,9 @@ class KeyNotes:
         if self._hub.succession is None:
             return
         said = json.loads(self._hub.succession)
+        if said["next"] == key:
+            # Its time has come; the former key is kept for nodes that were away.
+            return
         if _last(known, _HUB_NEXT) != said["next"]:
             yield Note(_HUB_NEXT, said["next"], {"former": key, "since": said["from"], "until": said["until"]})
 

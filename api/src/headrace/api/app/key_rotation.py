@@ -93,7 +93,8 @@ def rotate_hub(
             typer.echo(json.dumps({"key": begun["next"], "former": begun["former"], "until": begun["until"]}))
             return
         typer.echo(f"{begun['next']} comes after {begun['former']}. Start the service: it answers with the former")
-        typer.echo(f"key until {begun['until']}, and nodes that attach before that learn the next one.")
+        typer.echo(f"key until {begun['until']}, and nodes that attach before that, or within a week after it, learn")
+        typer.echo("the next one.")
 
 
 def next_key(settings: Settings, place: str, overlap: timedelta, *, new: bool = False) -> KeyChain:

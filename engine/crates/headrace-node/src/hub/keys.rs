@@ -1,12 +1,14 @@
 //! The key that a hub answers with, and the one that comes after it.
 //!
 //! `hub.key` is the key. While it is replaced, `hub.next.key` holds the next one, and `hub-succession.json` says since when and until when. The
-//! hub answers with the former key until then, and nodes learn the next one: by the word of the authority, which the service seals.
+//! hub answers with the former key until then, and nodes learn the next one: by the word of the authority, which the service seals. For a
+//! week more ([`FORMER_HUB_KEY_KEPT_MS`]) it keeps all three and answers with the former key to a node that asks for it by name, which was
+//! away by then. Whenever it ends, the next start goes on from there.
 
 use std::io;
 
 use headrace_core::sealed::SigningKey;
-use headrace_core::succession::Succession;
+use headrace_core::succession::{FORMER_HUB_KEY_KEPT_MS, Succession};
 use headrace_core::value::{Label, Timestamp};
 
 use crate::problem::{ControlCode, Problem};
@@ -31,8 +33,15 @@ struct Next {
     said: Succession,
 }
 
+impl Next {
+    /// First instant at which the former key is not kept any more.
+    fn kept_until(&self) -> Timestamp {
+        self.said.until.plus_ms(FORMER_HUB_KEY_KEPT_MS)
+    }
+}
+
 impl HubKeys {
-    /// Opens the keys in this folder; makes one on the first start. A key whose time is over gives way to the next.
+    /// Opens the keys in this folder; makes one on the first start. A key that is not kept any more gives way to the next.
     ///
     /// # Errors
     /// `state_failed`, or `config_invalid` when the files do not belong together.
@@ -56,8 +65,9 @@ impl HubKeys {
             );
             return Err(Problem::new(ControlCode::ConfigInvalid, message));
         };
-        if now < said.until {
-            let next = Some(Next { key: next, said });
+        let next = Next { key: next, said };
+        if now < next.kept_until() {
+            let next = Some(next);
             return Ok(Self { key, next });
         }
         let path = state.join(KEY);
@@ -66,7 +76,7 @@ impl HubKeys {
             .map_err(|error| Problem::state("write", &path, &error))?;
         remove(&state.join(SUCCESSION))?;
         Ok(Self {
-            key: next,
+            key: next.key,
             next: None,
         })
     }
@@ -79,10 +89,20 @@ impl HubKeys {
         }
     }
 
-    /// Which key comes after which; nothing once the next one is in its place.
+    /// The other key, with which the hub answers to a node that asks for it: the next one, and then the former one while it is kept.
+    pub(crate) fn asked_for(&self, now: Timestamp) -> Option<&SigningKey> {
+        let next = self.next.as_ref().filter(|next| now < next.kept_until())?;
+        Some(if now < next.said.until {
+            &next.key
+        } else {
+            &self.key
+        })
+    }
+
+    /// Which key comes after which, while the former one is kept.
     pub(crate) fn succession(&self, now: Timestamp) -> Option<&Succession> {
-        let said = self.next.as_ref().map(|next| &next.said);
-        said.filter(|said| now < said.until)
+        let next = self.next.as_ref().filter(|next| now < next.kept_until());
+        next.map(|next| &next.said)
     }
 }
 
@@ -102,8 +122,9 @@ pub fn begin_succession(
     let keys = HubKeys::open(state, from)?;
     if let Some(next) = &keys.next {
         let message = format!(
-            "the hub's key is being replaced: another one can follow after {}",
-            next.said.until
+            "the hub's key is being replaced, and nodes that are away may still come back with the former one: another one can follow \
+             after {}",
+            next.kept_until()
         );
         return Err(Problem::new(ControlCode::ConfigInvalid, message));
     }
@@ -144,6 +165,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_unix_ms(1_800_000_000_000);
     const OVER: Timestamp = NOW.plus_ms(1000);
+    const KEPT: Timestamp = OVER.plus_ms(FORMER_HUB_KEY_KEPT_MS);
 
     fn answers(state: &StateDir, now: Timestamp) -> PublicKey {
         let keys = HubKeys::open(state, now).expect("keys");
@@ -173,14 +195,38 @@ mod tests {
         assert_eq!(answers(&state, NOW), first);
         let keys = HubKeys::open(&state, NOW).expect("keys");
         assert_eq!(keys.succession(NOW), Some(&said));
-        assert_eq!(keys.succession(OVER), None);
-        assert_eq!(keys.answering(OVER).public(), said.next);
+        let asked_for = |now| {
+            HubKeys::open(&state, now)
+                .expect("keys")
+                .asked_for(now)
+                .map(SigningKey::public)
+        };
+        assert_eq!(
+            (keys.answering(NOW).public(), asked_for(NOW)),
+            (first, Some(said.next))
+        );
+        // A week in which the former one is kept, over restarts.
+        for now in [OVER, KEPT.plus_ms(-1)] {
+            assert_eq!(keys.succession(now), Some(&said));
+            assert_eq!(
+                (answers(&state, now), asked_for(now)),
+                (said.next, Some(first))
+            );
+            assert_eq!(
+                code(begin_succession(&state, now, KEPT)),
+                "config_invalid",
+                "kept"
+            );
+        }
+        assert_eq!(keys.succession(KEPT), None);
+        assert!(keys.asked_for(KEPT).is_none());
+        assert_eq!(keys.answering(KEPT).public(), said.next);
         let kept = std::fs::read(state.join(SUCCESSION)).expect("kept");
-        assert_eq!(answers(&state, OVER), said.next);
+        assert_eq!(answers(&state, KEPT), said.next);
         assert!(!state.join(NEXT).exists() && !state.join(SUCCESSION).exists());
         // Cut off between the two.
         std::fs::write(state.join(SUCCESSION), kept).expect("own file");
-        assert_eq!(answers(&state, OVER), said.next);
+        assert_eq!(answers(&state, KEPT), said.next);
         assert!(!state.join(SUCCESSION).exists());
     }
 
@@ -191,7 +237,7 @@ mod tests {
         answers(&state, NOW);
         begin_succession(&state, NOW, OVER).expect("begun");
         remove(&state.join(NEXT)).expect("own file");
-        for now in [NOW, OVER] {
+        for now in [NOW, OVER, KEPT] {
             let refused = HubKeys::open(&state, now).err().expect("refused");
             assert_eq!(refused.code, "config_invalid");
         }

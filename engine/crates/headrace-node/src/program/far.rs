@@ -112,7 +112,7 @@ impl Listen {
             key.public(),
         );
         out.say(&document, &sentence);
-        let acceptor = Acceptor::new(&key)?;
+        let acceptor = Acceptor::new(&[&key])?;
         let standing = Standing { roots, key, mover };
         let far = Arc::new(Far {
             state,
