@@ -555,13 +555,23 @@ fn forgetting_a_transfer_removes_its_temporaries_and_its_journal() {
     // One file, which the stop cuts wherever it comes.
     put(&pair.from(), "large", &content(to_usize(32 * MIB), 1));
     pair.ticket.rate_ceiling_bps = Some(200_000_000);
-    let (_source, destination) = pair.start();
+    let (source, destination) = pair.start();
     wait_for_bytes(&destination, 5 * MIB);
     destination.stop(StopReason::Requested);
     assert_eq!(destination.wait().outcome, Outcome::Stopped);
     assert!(!temporaries(&pair).is_empty());
     let root = Arc::clone(&pair.destination.root);
     let transfer = pair.ticket.transfer.clone();
+    // The source has none in a root of its own, also when one is called as that of the destination.
+    assert_eq!(source.wait().outcome, Outcome::Stopped);
+    headrace_node::session::forget(
+        &pair.source.plane,
+        &pair.source.state,
+        &transfer,
+        &|root, _| panic!("the source was asked for the destination's root {root}"),
+    )
+    .expect("forgotten");
+    assert!(!temporaries(&pair).is_empty());
     headrace_node::session::forget(
         &pair.destination.plane,
         &pair.destination.state,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure, Retry};
+use headrace_core::name::PART_PREFIX;
 use headrace_core::sealed::SigningKey;
 use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::{Achieved, MAX_CHANGED, Role, Statement};
@@ -117,13 +118,20 @@ impl Mover for DataMover {
         session::forget(&self.plane, &self.state_dir, transfer, &|name, asker| {
             let opened = roots.open_for(name, asker);
             opened
-                .inspect_err(|problem| {
-                    tracing::warn!("temporaries of transfer {transfer} may stay: {problem}");
-                })
+                .inspect_err(|problem| tracing::warn!("{}", may_stay(transfer, name, problem)))
                 .ok()
         })
         .map_err(problem)
     }
+}
+
+/// What stays in a root of this node that can't be opened when a transfer into it is forgotten, and what to do about it.
+fn may_stay(transfer: &Id, root: &str, problem: &Problem) -> String {
+    format!(
+        "files of transfer {transfer} that never became whole may stay in root `{root}` of this node, and nothing removes them later: \
+         {problem}. Once its folder is there, remove what `find FOLDER -name '{}{transfer}-*'` shows",
+        String::from_utf8_lossy(PART_PREFIX)
+    )
 }
 
 struct DataMoving {
@@ -307,4 +315,23 @@ fn resolve(addresses: &[String]) -> Result<Vec<SocketAddr>, Problem> {
         return Err(problem(Failure::new(Code::PeerUnreachable, message)));
     }
     Ok(resolved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_stay_of_a_transfer_is_said_with_the_root_and_how_to_find_it() {
+        let transfer: Id = "tr_1".parse().expect("an id");
+        let problem = Problem::new(ControlCode::RootMissing, "`/data` is not there");
+        let said = may_stay(&transfer, "data", &problem);
+        for part in [
+            "root `data` of this node",
+            "`/data` is not there",
+            "find FOLDER -name '.headrace-part-tr_1-*'",
+        ] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
 }

@@ -525,6 +525,10 @@ pub(super) fn remove_temporaries(
     let Some(bound) = binding::read(folder).map_err(state_failed)? else {
         return Ok(());
     };
+    // A source has none: the root of the destination is another node's, whatever it is called.
+    if !folder.join("journal").try_exists().map_err(state_failed)? {
+        return Ok(());
+    }
     let Some(root) = root(bound.destination_root.as_str(), &bound.asker) else {
         return Ok(());
     };
