@@ -107,7 +107,7 @@ pub enum DocumentError {
         detail: String,
     },
     /// Its time is over.
-    #[error("the {document} expired at {expires}, it is {now} now")]
+    #[error("the {document} expired at {expires}, {} before what the clock of this host shows ({now})", apart(*.expires, *.now))]
     Expired {
         /// What it is.
         document: DocumentType,
@@ -117,7 +117,7 @@ pub enum DocumentError {
         now: Timestamp,
     },
     /// Its time has not come.
-    #[error("the {document} is valid from {not_before}, it is {now} now")]
+    #[error("the {document} is valid from {not_before}, {} after what the clock of this host shows ({now})", apart(*.now, *.not_before))]
     NotYetValid {
         /// What it is.
         document: DocumentType,
@@ -198,6 +198,14 @@ impl DocumentError {
             .into_iter()
             .find(|known| *known == code)
             .unwrap_or("ticket_malformed")
+    }
+}
+
+/// How long it is from one instant to a later one.
+fn apart(from: Timestamp, to: Timestamp) -> String {
+    match to.unix_ms().saturating_sub(from.unix_ms()) {
+        ms @ ..1000 => format!("{ms} ms"),
+        ms => format!("{} s", ms / 1000),
     }
 }
 
@@ -721,6 +729,15 @@ mod tests {
         assert_eq!(code(940_000), Ok(()));
         assert_eq!(code(1_899_999), Ok(()));
         assert_eq!(code(1_900_000), Err("ticket_expired"));
+        let said = |now| {
+            validity
+                .check(TICKET, at(now))
+                .expect_err("refused")
+                .to_string()
+        };
+        let shown = "what the clock of this host shows";
+        assert!(said(930_000).contains(&format!(", 70 s after {shown} (1970-01-01T00:15:30")));
+        assert!(said(1_900_020).contains(&format!(", 20 ms before {shown}")));
         let long = Validity {
             not_before: at(0),
             expires: at(Validity::MAX_MS + 1),

@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use crate::config::{Config, DataConfig, HubConfig, RootConfig, Roots};
 use crate::convert::{root_out, violation};
-use crate::problem::{ControlCode, Problem};
+use crate::problem::{ControlCode, Problem, host_name};
 use crate::proto::control_client::ControlClient;
 use crate::proto::{JoinRequest, VERSIONS};
 use crate::state::{KeyOwner, StateDir, read_bounded, remove, write_durably};
@@ -281,14 +281,14 @@ impl Shared {
 
     /// Dials the hub, which answers with one of its keys.
     async fn dial(&self, hub: &HubConfig) -> Result<(Box<dyn Wire>, Option<IpAddr>), Problem> {
-        let keys = {
-            let settings = self.settings.read();
-            settings.learned.hub_keys(hub.key, (self.clock)())
-        };
-        let mut tried = Err(Problem::new(
-            ControlCode::WrongPeerKey,
-            "every key of the service that this node knows has ended: join again with a token of `headrace ca rotate`",
-        ));
+        let now = (self.clock)();
+        let keys = self.settings.read().learned.hub_keys(hub.key, now);
+        let ended = format!(
+            "every key of the service that this node knows has ended by the clock of `{}`, this host, which shows {now}: check that \
+             clock; if it is right, join again with a token of `headrace ca rotate`",
+            host_name()
+        );
+        let mut tried = Err(Problem::new(ControlCode::WrongPeerKey, ended));
         for key in keys {
             let dialled = transport::dial_hub(&hub.address, key, &self.key).await;
             let other_key = dialled

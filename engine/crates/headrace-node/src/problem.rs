@@ -133,15 +133,27 @@ impl Problem {
 
 impl From<DocumentError> for Problem {
     fn from(error: DocumentError) -> Self {
-        // A later ticket or permit may be in time.
-        let retryable = matches!(
-            error,
-            DocumentError::Expired { .. } | DocumentError::NotYetValid { .. }
-        );
+        let clock = match error {
+            DocumentError::Expired { .. } => {
+                "unless it came that late, the clock of this host is ahead of"
+            }
+            DocumentError::NotYetValid { .. } => "the clock of this host is behind",
+            _ => "",
+        };
+        let message = if clock.is_empty() {
+            error.to_string()
+        } else {
+            format!(
+                "{error}: {clock} that of the host where it was signed; check the clock of `{}`, which is this host, with `timedatectl`, and \
+                 then that of the service's host",
+                host_name()
+            )
+        };
         Self {
             code: error.code().into(),
-            message: error.to_string(),
-            retryable,
+            message,
+            // A later ticket or permit may be in time.
+            retryable: !clock.is_empty(),
         }
     }
 }
@@ -166,9 +178,10 @@ impl From<SuccessionError> for Problem {
 
 impl From<Missed> for Problem {
     fn from(Missed { key, until }: Missed) -> Self {
+        let host = host_name();
         let message = format!(
-            "this node knows the authority key {key}, which ended at {until} while the node was away: join again with \
-             a token of `headrace ca rotate`"
+            "this node knows the authority key {key}, which ended at {until} by the clock of `{host}`, this host, while the node was \
+             away: check that clock; if it is right, join again with a token of `headrace ca rotate`"
         );
         Self::new(ControlCode::AuthoritySucceeded, message)
     }
@@ -228,6 +241,12 @@ impl From<tonic::Status> for Problem {
             ),
         }
     }
+}
+
+/// What this host is called.
+pub(crate) fn host_name() -> String {
+    let name = rustix::system::uname();
+    name.nodename().to_string_lossy().into_owned()
 }
 
 fn cut(mut text: String, max: usize) -> String {

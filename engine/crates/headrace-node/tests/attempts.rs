@@ -17,7 +17,7 @@ use headrace_node::hub::HubEvent;
 use headrace_node::node::mover::{Meet, MoveEnd};
 use headrace_node::problem::{ControlCode, Problem};
 use serde_json::json;
-use support::{Site, TestNode, attempt, id};
+use support::{Site, TestClock, TestNode, attempt, id};
 use tokio::task::LocalSet;
 
 async fn start(site: &Site, ticket: &str, transfer: &str) -> Result<(), Problem> {
@@ -157,6 +157,37 @@ async fn an_attempt_that_can_not_start_on_both_nodes_runs_on_neither() {
         .await
         .expect_err("refused");
     assert_eq!((&*refused.code, refused.retryable), ("node_busy", true));
+}
+
+#[tokio::test]
+async fn a_ticket_that_is_refused_for_its_time_says_which_clocks_to_check() {
+    let site = Site::start().await;
+    let (ahead, behind) = (TestClock::default(), TestClock::default());
+    ahead.forward(50_000);
+    behind.forward(-50_000);
+    let from = site.node_with("from", &ahead, true).await;
+    let to = site.node_with("to", &behind, true).await;
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let (own, now) = (format!("check the clock of `{host}`"), site.clock.now());
+    let refused = async |transfer: &str, begins_ms: i64, ends_ms: i64| {
+        let ticket = site.ticket_with(transfer, &from, &to, |body| {
+            body["not_before"] = json!(now.plus_ms(begins_ms));
+            body["expires"] = json!(now.plus_ms(ends_ms));
+        });
+        let refused = start(&site, &ticket, transfer).await.expect_err("refused");
+        assert!(refused.message.contains(&own), "{refused}");
+        refused
+    };
+    // Over for the one node, and not begun for the other.
+    let late = refused("tr_1", -300_000, 20_000).await;
+    assert_eq!(late.code, "ticket_expired");
+    assert!(late.message.contains("s ahead of its own"), "{late}");
+    let early = refused("tr_2", 30_000, 300_000).await;
+    assert_eq!(early.code, "ticket_not_yet_valid");
+    assert!(early.message.contains("s behind its own"), "{early}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use headrace_core::sealed::PublicKey;
+use headrace_core::sealed::{MAX_CLOCK_SKEW_MS, PublicKey};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -62,13 +62,18 @@ impl Skews {
         }
     }
 
+    /// What counts now.
+    fn now_ms(&self) -> i64 {
+        self.latest.iter().copied().max().unwrap_or(self.told)
+    }
+
     /// Takes a measurement; gives the skew when it has to be told.
     pub(super) fn measured(&mut self, skew_ms: i64) -> Option<i64> {
         if self.latest.len() >= SKEWS {
             self.latest.pop_front();
         }
         self.latest.push_back(skew_ms);
-        let skew = self.latest.iter().copied().max()?;
+        let skew = self.now_ms();
         if skew.abs_diff(self.told) < SKEW_STEP_MS.unsigned_abs() {
             return None;
         }
@@ -148,6 +153,19 @@ impl Link {
         Some(event.clone())
     }
 
+    /// What the node said went wrong. When that is about a time, how its clock stands against ours stands with it.
+    pub(super) fn said(&self, problem: proto::Problem) -> Problem {
+        let mut problem = Problem::from(problem);
+        let of_time = ["_expired", "_not_yet_valid"]
+            .iter()
+            .any(|end| problem.code.ends_with(end));
+        if of_time || problem.is(ControlCode::AuthoritySucceeded) {
+            let measured = compared(self.announced.lock().1.now_ms());
+            problem.message += &measured;
+        }
+        problem
+    }
+
     /// Sends something that needs no answer.
     pub(super) async fn tell(&self, message: to_node::Message) -> Result<(), Problem> {
         self.send(0, message).await
@@ -215,7 +233,7 @@ impl Link {
             Some(from_node::Message::Done(_)) => Ok(Answer::Done),
             Some(from_node::Message::Browsed(page)) => Ok(Answer::Page(page)),
             Some(from_node::Message::Host(host)) => Ok(Answer::Host(host)),
-            Some(from_node::Message::Failed(problem)) => Err(problem.into()),
+            Some(from_node::Message::Failed(problem)) => Err(self.said(problem)),
             _ => return Err(crate::convert::violation("an unexpected message of a node")),
         };
         // Nobody waits any more when it came too late.
@@ -298,6 +316,22 @@ impl Link {
     }
 }
 
+/// Says how a node's clock stands against ours.
+fn compared(skew_ms: i64) -> String {
+    let seconds = skew_ms.unsigned_abs() / 1000;
+    let way = if skew_ms < 0 { "behind" } else { "ahead of" };
+    if skew_ms.saturating_abs() > MAX_CLOCK_SKEW_MS {
+        return format!(
+            " (the service finds the node's clock {seconds} s {way} its own: set that of the node's host by NTP, then that of the service's)"
+        );
+    }
+    format!(
+        " (the service finds the node's clock {seconds} s {way} its own, and up to {} s are no trouble: check also the clock of the host \
+         that signs for the service)",
+        MAX_CLOCK_SKEW_MS / 1000
+    )
+}
+
 /// Says that a node has no stream to us.
 pub(super) fn unreachable_node(node: &PublicKey) -> Problem {
     Problem::new(
@@ -308,7 +342,17 @@ pub(super) fn unreachable_node(node: &PublicKey) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::Skews;
+    use super::*;
+
+    #[test]
+    fn whose_clock_is_off_and_by_how_much_is_said() {
+        let said = compared;
+        assert!(
+            said(-75_000).contains("clock 75 s behind its own: set that of the node's host by NTP")
+        );
+        assert!(said(75_000).contains("clock 75 s ahead of its own: set that of the node's"));
+        assert!(said(2_000).contains("2 s ahead of its own, and up to 60 s are no trouble: check also the clock of the host that signs"));
+    }
 
     #[test]
     fn a_clock_that_steps_ahead_is_told_at_once_and_one_that_looks_late_only_when_it_stays_so() {

@@ -320,7 +320,7 @@ impl Shared {
                 }
             }
             Some(from_node::Message::Goodbye(problem)) => {
-                let problem = Problem::from(problem);
+                let problem = link.said(problem);
                 tracing::warn!(node = %link.node, code = %problem.code, "a node does not stay: {problem}");
                 self.events.refused(link.node, problem.clone());
                 return Err(problem);

@@ -8,7 +8,7 @@ use super::{Exit, Out, StateArgs};
 use crate::config::{Config, DataConfig, RootConfig};
 use crate::node::data_mover::DataMover;
 use crate::node::{self, Node, node_key};
-use crate::problem::{ControlCode, Problem};
+use crate::problem::{ControlCode, Problem, host_name};
 use crate::state::StateDir;
 use crate::token::JoinToken;
 use crate::transport::system_clock;
@@ -113,13 +113,6 @@ async fn serve(state: &StateDir, out: &Out) -> Result<Exit, Problem> {
     }
     node.close().await;
     Ok(Exit::Done)
-}
-
-fn host_name() -> String {
-    rustix::system::uname()
-        .nodename()
-        .to_string_lossy()
-        .into_owned()
 }
 
 #[cfg(test)]
