@@ -7,11 +7,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy import delete
 from tests.servers.site import Site, started_site
 
 from headrace.api.access.health import FRESH
 from headrace.api.sites.halts import HALT_FILE
+from headrace.api.sites.strange_nodes import SHOWN
 from headrace.api.store import sqlite
+from headrace.api.store.tables_site import NodeRow
 from headrace.client import models as m
 
 DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
@@ -19,7 +22,7 @@ DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="ut
 
 async def causes(site: Site) -> list[m.HealthCause]:
     health = await site.ada.port.health()
-    assert (health.status == "degraded") == bool(codes(health.causes) - {"root_missing"})
+    assert (health.status == "degraded") == bool(codes(health.causes) - {"root_missing", "node_strange"})
     return health.causes
 
 
@@ -89,11 +92,36 @@ async def test_a_node_whose_clock_is_off_and_a_root_that_is_gone_are_named(site:
 async def test_a_node_that_is_refused_is_named_with_the_reason(site: Site, refusal: str, code: str) -> None:
     key = site.nodes["right"].key
     await site.stop_node("right")
-    await site.use_cases.nodes.on_refused(key, refusal, "the clocks of node and service differ by 90 s")
+    await site.use_cases.nodes.on_refused(
+        key, refusal, "the clocks of node and service differ by 90 s", "10.0.0.7:4242"
+    )
     [cause] = await causes(site)
     assert cause.code == code
-    assert "`right`" in cause.sentence
+    assert "node `right` at `10.0.0.7:4242`" in cause.sentence
     assert "90 s" in cause.sentence
+
+
+@pytest.mark.anyio
+async def test_who_is_refused_and_is_no_node_of_the_site_is_told_for_a_while_and_degrades_nothing(site: Site) -> None:
+    key = site.nodes["right"].key
+    await site.ada.port.revoke_node("right")
+    nodes = site.use_cases.nodes
+    await site.until_nodes(lambda: bool(nodes.strange.recent()))
+    [cause] = [one for one in await causes(site) if one.code is m.HealthCode.NODE_STRANGE]
+    assert "the revoked node `right` at `127.0.0.1:" in cause.sentence
+    assert "not enrolled" in cause.sentence
+    # The next service never heard of it.
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(delete(NodeRow).where(NodeRow.key == key))
+    await site.restart()
+    nodes = site.use_cases.nodes
+    await site.until_nodes(lambda: bool(nodes.strange.recent()))
+    [cause] = [one for one in await causes(site) if one.code is m.HealthCode.NODE_STRANGE]
+    assert f"a node with the key `{key}` at `127.0.0.1:" in cause.sentence
+    assert "ca rotate NODE" in cause.what_to_do
+    await site.stop_node("right")
+    site.clock.shift += SHOWN
+    assert "node_strange" not in codes(await causes(site))
 
 
 @pytest.mark.anyio

@@ -2647,7 +2647,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "root_missing";
+        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_strange" | "root_missing";
         /**
          * HostRoot
          * @description A folder that a node exports, by its file system.

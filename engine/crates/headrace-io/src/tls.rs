@@ -18,8 +18,8 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{
-    CertificateError, DigitallySignedStruct, DistinguishedName, PeerIncompatible, ServerConfig,
-    SignatureScheme,
+    AlertDescription, CertificateError, DigitallySignedStruct, DistinguishedName, PeerIncompatible,
+    ServerConfig, SignatureScheme,
 };
 use thiserror::Error;
 
@@ -211,6 +211,15 @@ pub fn is_wrong_key(error: &rustls::Error) -> bool {
     matches!(
         error,
         rustls::Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure)
+    )
+}
+
+/// Whether a handshake failed because the peer expects another key than ours.
+#[must_use]
+pub fn is_own_key_refused(error: &rustls::Error) -> bool {
+    matches!(
+        error,
+        rustls::Error::AlertReceived(AlertDescription::AccessDenied)
     )
 }
 

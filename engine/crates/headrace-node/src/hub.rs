@@ -8,6 +8,7 @@ mod journal;
 pub mod keys;
 mod link;
 mod records;
+mod refusals;
 mod results;
 mod server;
 mod shares;
@@ -41,11 +42,12 @@ use crate::proto::{MAX_MESSAGE_BYTES, MAX_PAGE_ENTRIES, to_node};
 use crate::state::{StateDir, random_id};
 use crate::strangers::{Admitted, Strangers};
 use crate::token::JoinToken;
-use crate::transport::{Acceptor, Clock, Identified, KEEP_ALIVE, Wire};
+use crate::transport::{Acceptor, Clock, Identified, KEEP_ALIVE, Peer, Wire};
 use events::EventQueue;
 use keys::HubKeys;
 use link::{Answer, Link, unreachable_node};
 use records::Records;
+use refusals::Refusals;
 
 /// Joins that wait for the service's answer at most.
 const MAX_JOINS: usize = 64;
@@ -118,6 +120,7 @@ pub(crate) struct Shared {
     incoming: mpsc::Sender<std::io::Result<Identified>>,
     strangers: Arc<Strangers>,
     seated: Seated,
+    refusals: Refusals,
     closing: watch::Sender<bool>,
 }
 
@@ -150,6 +153,7 @@ impl Hub {
             incoming,
             strangers: Arc::default(),
             seated: Arc::default(),
+            refusals: Refusals::default(),
             closing: watch::Sender::new(false),
         });
         let mut tasks = Vec::new();
@@ -237,6 +241,10 @@ impl Hub {
     /// # Errors
     /// `hub_closed`.
     pub async fn adopt(&self, wire: Box<dyn Wire>, peer: PublicKey) -> Result<(), Problem> {
+        let peer = Peer {
+            key: peer,
+            from: None,
+        };
         let connection = Ok(Identified::new(wire, peer, None));
         self.shared
             .incoming
@@ -416,8 +424,8 @@ impl Shared {
 
     async fn accept(self: Arc<Self>, listener: TcpListener, mut acceptor: Acceptor) {
         loop {
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
+            let (stream, from) = match listener.accept().await {
+                Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of descriptors, or the peer was gone already: neither gets better by hurrying.
                     tracing::warn!("can't accept a connection: {error}");
@@ -444,9 +452,9 @@ impl Shared {
             });
             let (acceptor, shared) = (acceptor.clone(), Arc::clone(&self));
             tokio::spawn(async move {
-                let connection = match acceptor.accept(stream, Arc::clone(&guest)).await {
+                let connection = match acceptor.accept((stream, from), Arc::clone(&guest)).await {
                     Ok(connection) => connection,
-                    Err(error) => return tracing::debug!("a handshake failed: {error}"),
+                    Err(broken) => return shared.broke_off(from, &broken),
                 };
                 shared.seat(&guest, connection.peer());
                 drop(guest);

@@ -1,6 +1,7 @@
 //! Connections of the control plane: TLS in which keys are names, and connections that somebody else vouches for.
 
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -12,6 +13,8 @@ use headrace_io::tls::{self, ALPN_CONTROL, Identity};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
 use tonic::transport::server::Connected;
 
 use crate::problem::{ControlCode, Problem};
@@ -37,17 +40,46 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Wire for T {}
 /// A connection whose other end is known by its key.
 pub(crate) struct Identified {
     wire: Box<dyn Wire>,
-    peer: PublicKey,
+    peer: Peer,
     /// What it holds while it lives: its places among those that are limited.
     _held: Option<Box<dyn Send>>,
 }
 
-/// The key at the other end of a connection.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Peer(pub(crate) PublicKey);
+pub(crate) struct Peer {
+    /// The key that it proved.
+    pub(crate) key: PublicKey,
+    /// Where it is; nowhere in this process or behind a pipe.
+    pub(crate) from: Option<SocketAddr>,
+}
+
+/// A handshake that failed.
+pub(crate) struct BrokenOff {
+    pub(crate) error: io::Error,
+    /// Whether the other side asked for a key by its name.
+    pub(crate) by_name: bool,
+}
+
+impl BrokenOff {
+    /// Whether the other side wants somebody with another key.
+    pub(crate) fn expects_another_key(&self) -> bool {
+        self.said(tls::is_own_key_refused)
+    }
+
+    /// Whether it went away, or said nothing, before anything was wrong: as who looks whether a port is open.
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.said(|_| true)
+    }
+
+    fn said(&self, what: impl Fn(&rustls::Error) -> bool) -> bool {
+        let inner = self.error.get_ref().and_then(|inner| inner.downcast_ref());
+        inner.is_some_and(what)
+    }
+}
 
 impl Identified {
-    pub(crate) fn new(wire: Box<dyn Wire>, peer: PublicKey, held: Option<Box<dyn Send>>) -> Self {
+    pub(crate) fn new(wire: Box<dyn Wire>, peer: Peer, held: Option<Box<dyn Send>>) -> Self {
         Self {
             wire,
             peer,
@@ -57,7 +89,7 @@ impl Identified {
 
     /// The key at the other end.
     pub(crate) const fn peer(&self) -> PublicKey {
-        self.peer
+        self.peer.key
     }
 }
 
@@ -65,7 +97,7 @@ impl Connected for Identified {
     type ConnectInfo = Peer;
 
     fn connect_info(&self) -> Peer {
-        Peer(self.peer)
+        self.peer
     }
 }
 
@@ -101,7 +133,7 @@ impl AsyncWrite for Identified {
 #[derive(Clone)]
 pub(crate) struct Acceptor {
     keys: Vec<PublicKey>,
-    tls: tokio_rustls::TlsAcceptor,
+    tls: Arc<rustls::ServerConfig>,
 }
 
 impl Acceptor {
@@ -116,7 +148,7 @@ impl Acceptor {
                 .map_err(tls_problem)?;
         Ok(Self {
             keys: keys.iter().map(|key| key.public()).collect(),
-            tls: config.into(),
+            tls: config,
         })
     }
 
@@ -129,18 +161,36 @@ impl Acceptor {
 
     pub(crate) async fn accept(
         &self,
-        stream: TcpStream,
+        (stream, from): (TcpStream, SocketAddr),
         held: impl Send + 'static,
-    ) -> io::Result<Identified> {
-        stream.set_nodelay(true)?;
-        let stream = timeout(CONNECT_TIMEOUT, self.tls.accept(stream)).await??;
-        let peer =
-            tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
+    ) -> Result<Identified, BrokenOff> {
+        let mut by_name = false;
+        let shaken = timeout(CONNECT_TIMEOUT, self.shake(stream, &mut by_name)).await;
+        let shaken = shaken.unwrap_or_else(|late| Err(late.into()));
+        let (stream, key) = shaken.map_err(|error| BrokenOff { error, by_name })?;
+        let peer = Peer {
+            key,
+            from: Some(from),
+        };
         Ok(Identified::new(
             Box::new(stream),
             peer,
             Some(Box::new(held)),
         ))
+    }
+
+    async fn shake(
+        &self,
+        stream: TcpStream,
+        by_name: &mut bool,
+    ) -> io::Result<(TlsStream<TcpStream>, PublicKey)> {
+        stream.set_nodelay(true)?;
+        let begun = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), stream).await?;
+        *by_name = begun.client_hello().server_name().is_some();
+        let stream = begun.into_stream(Arc::clone(&self.tls)).await?;
+        let key =
+            tls::peer_key(stream.get_ref().1.peer_certificates()).map_err(io::Error::other)?;
+        Ok((stream, key))
     }
 }
 

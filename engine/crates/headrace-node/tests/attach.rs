@@ -206,6 +206,19 @@ async fn a_node_that_is_not_enrolled_stays_outside() {
             .await
             .expect("in time"),
     );
+    let told = site
+        .next(|event| matches!(event, HubEvent::NodeRefused { .. }))
+        .await;
+    let HubEvent::NodeRefused {
+        node: key, from, ..
+    } = told
+    else {
+        unreachable!("matched")
+    };
+    assert_eq!(
+        (key, from.map(|from| from.ip().is_loopback())),
+        (Some(node.key()), Some(true))
+    );
     // Enrolled at last, it gets in without being touched.
     site.hub.enroll(node.key());
     site.next(|event| matches!(event, HubEvent::NodeAttached { .. }))
@@ -241,6 +254,27 @@ async fn a_hub_with_another_key_is_not_obeyed() {
         tokio::time::timeout(support::WAIT, attachment.wait_for(failed))
             .await
             .expect("in time"),
+    );
+    // The hub tells where somebody is that wants another one, whose key it never saw.
+    let told = site
+        .next(|event| matches!(event, HubEvent::NodeRefused { .. }))
+        .await;
+    let HubEvent::NodeRefused {
+        node,
+        from,
+        problem,
+    } = told
+    else {
+        unreachable!("matched")
+    };
+    assert_eq!(
+        (node, from.map(|from| from.ip().is_loopback())),
+        (None, Some(true))
+    );
+    assert!(problem.is(ControlCode::WrongPeerKey), "{problem:?}");
+    assert!(
+        problem.message.contains(&site.hub.key().to_string()),
+        "{problem}"
     );
 }
 

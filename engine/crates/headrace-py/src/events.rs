@@ -47,10 +47,11 @@ pub(crate) struct MissingRoot {
     reason: String,
 }
 
-/// A key was refused that wanted to attach.
+/// Somebody was refused that wanted to attach, or broke off.
 #[pyclass(frozen, get_all, module = "headrace.engine._native")]
 pub(crate) struct NodeRefused {
     node: String,
+    address: String,
     code: String,
     reason: String,
 }
@@ -286,8 +287,13 @@ pub(crate) fn to_python(py: Python<'_>, event: HubEvent) -> PyResult<Py<PyAny>> 
             clock_skew_ms,
         }
         .into_py_any(py),
-        HubEvent::NodeRefused { node, problem } => NodeRefused {
-            node: node.to_string(),
+        HubEvent::NodeRefused {
+            node,
+            from,
+            problem,
+        } => NodeRefused {
+            node: node.map_or_else(String::new, |node| node.to_string()),
+            address: from.map_or_else(String::new, |from| from.to_string()),
             code: problem.code.into_owned(),
             reason: problem.message,
         }

@@ -86,12 +86,16 @@ class NodeAttached:
 
 @final
 class NodeRefused:
-    """Somebody who holds this key wanted to attach and was refused; of many at once some are not told."""
+    """Somebody wanted to attach and was refused, or broke off; of many at once some are not told."""
 
     node: str
+    """Its key; empty when it broke off before it showed one."""
+    address: str
+    """host:port that it comes from; empty when it is in this process."""
     code: str
     """`clock_skew`, `version_unsupported`, `not_enrolled`, `hub_busy` or `protocol_violation`.
 
+    `wrong_peer_key` when it expects another key of this hub.
     Of a node that was let in and does not stay: `authority_succeeded`, `second_successor`, or a succession's own.
     """
     reason: str

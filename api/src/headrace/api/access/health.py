@@ -23,6 +23,7 @@ from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
+from headrace.api.sites.strange_nodes import at
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import Principal, Scope
@@ -45,8 +46,8 @@ _LOOK: Final = (
 _SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 _Code = m.HealthCode
-_NOTICES: Final = frozenset({_Code.ROOT_MISSING})
-"""What is told and degrades nothing: a root may be gone on purpose, and its endpoint says that it is away."""
+_NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.NODE_STRANGE})
+"""What is told and degrades nothing: a root may be gone on purpose, and anybody can come by who is no node of ours."""
 _STORE: Final = {Trouble.FULL: _Code.STORE_FULL, Trouble.BUSY: _Code.STORE_BUSY}
 
 
@@ -248,7 +249,8 @@ class Health:
                     causes.append(
                         m.HealthCause(
                             code=_Code.NODE_CLOCK_SKEWED if skewed else _Code.NODE_REFUSED,
-                            sentence=f"node `{row.name}` can't attach: it is refused, because {refused.reason}",
+                            sentence=f"node `{row.name}`{at(refused.address)} can't attach: it is refused, because "
+                            f"{refused.reason}",
                             what_to_do="set up time synchronisation on both"
                             if skewed
                             else "mend that on the node's host",
@@ -287,6 +289,16 @@ class Health:
                 for endpoint in known
                 if endpoint.node_key == key and endpoint.root not in offered
             )
+        causes.extend(
+            m.HealthCause(
+                code=_Code.NODE_STRANGE,
+                sentence=str(strange),
+                what_to_do="if it is a node of this site, let it join again (`headrace ca rotate NODE`, or a token of "
+                "`headrace ca issue NAME` for a new one); if not, find out what runs there",
+                since=since,
+            )
+            for strange, since in self._nodes.strange.recent()
+        )
         return causes
 
 

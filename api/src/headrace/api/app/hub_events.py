@@ -13,6 +13,7 @@ from headrace.api.access.use_cases import UseCases
 from headrace.api.core import Core
 from headrace.api.events.broker import progress_of
 from headrace.api.jobs.port import Task
+from headrace.api.sites.strange_nodes import StrangeNode
 from headrace.engine import (
     AttemptEnded,
     AttemptProgress,
@@ -76,6 +77,8 @@ class HubEvents:
                 if self._do.nodes.has_joined(event.node):
                     self._refused[event.node] = event
                     self._core.jobs.wake(_REFUSED, event.node)
+                else:
+                    self._do.nodes.strange.note(event.code, StrangeNode(event.node, event.address, event.reason))
             case AttemptProgress():
                 if self._do.scheduler.on_progress(event):
                     self._core.broker.notify(progress_of(event.transfer))
@@ -101,7 +104,7 @@ class HubEvents:
     async def _on_refused(self, key: str) -> datetime | None:
         event = self._refused.get(key)
         if event is not None:
-            await self._do.nodes.on_refused(event.node, event.code, event.reason)
+            await self._do.nodes.on_refused(event.node, event.code, event.reason, event.address)
             if self._refused.get(key) is event:
                 del self._refused[key]
         return None

@@ -14,6 +14,7 @@ from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
+from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
@@ -40,6 +41,7 @@ class RefusedNode:
     reason: str
     since: datetime
     audited: datetime | None
+    address: str
 
     def __str__(self) -> str:
         """Say it as people see it."""
@@ -56,6 +58,7 @@ class Nodes:
         self._attached: dict[str, NodeAttached] = {}
         self._joined: set[str] = set()
         self._refused: dict[str, RefusedNode] = {}
+        self.strange = StrangeNodes(core.clock)
 
     # -- live state (kept from the hub's events) --
 
@@ -71,7 +74,7 @@ class Nodes:
         """Whether a node with this key joined once; it may be revoked."""
         return key in self._joined
 
-    async def on_refused(self, key: str, code: str, reason: str) -> None:
+    async def on_refused(self, key: str, code: str, reason: str, address: str = "") -> None:
         """Note why a node was refused; the audit log has it when the reason is another, or an hour old."""
         now, before = self._core.clock(), self._refused.get(key)
         same = before is not None and before.code == code
@@ -82,12 +85,15 @@ class Nodes:
             reason=reason,
             since=before.since if before is not None and same else now,
             audited=now if due else audited,
+            address=address,
         )
         async with self._core.database.write() as tx:
             row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
             if row is None:
                 return
             row.last_seen = now
+            if row.state == "revoked":
+                self.strange.note(code, StrangeNode(key, address, reason, row.name))
             after_commit(tx, lambda: self._note_refused(key, refused))
             if due:
                 detail = {"reason": f"{code}: {reason}"}
@@ -125,6 +131,7 @@ class Nodes:
     def _note(self, event: NodeAttached) -> None:
         self._attached[event.node] = event
         self._refused.pop(event.node, None)
+        self.strange.forget(event.node)
         self._core.broker.notify(NODES)
 
     def attached(self, key: str) -> NodeAttached | None:

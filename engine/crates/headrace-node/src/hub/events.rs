@@ -4,6 +4,7 @@
 //! ended), then the end, then nothing more. Progress of an attempt that is not running is dropped, whoever sends it and however late.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use headrace_core::sealed::PublicKey;
@@ -60,10 +61,12 @@ pub enum HubEvent {
         /// Why.
         reason: String,
     },
-    /// Somebody who holds this key wanted to attach, and was refused.
+    /// Somebody wanted to attach and was refused, or broke off.
     NodeRefused {
-        /// The key, of a node that is enrolled or not.
-        node: PublicKey,
+        /// The key, of a node that is enrolled or not; none when it broke off before it showed one.
+        node: Option<PublicKey>,
+        /// Where it is; nowhere when it is in this process.
+        from: Option<SocketAddr>,
         /// Why.
         problem: Problem,
     },
@@ -175,21 +178,31 @@ impl EventQueue {
     }
 
     /// Tells that a node was refused. It never waits: one that is refused asks again, so what finds no room is dropped.
-    pub(super) fn refused(&self, node: PublicKey, problem: Problem) {
+    pub(super) fn refused(
+        &self,
+        node: Option<PublicKey>,
+        from: Option<SocketAddr>,
+        problem: Problem,
+    ) {
         let mut state = self.state.lock();
         let State { events, closed, .. } = &mut *state;
         let room = events.len() < MAX_REFUSED && !*closed;
         let waiting = events.iter_mut().find_map(|event| match event {
             HubEvent::NodeRefused {
                 node: other,
+                from,
                 problem,
-            } if *other == node => Some(problem),
+            } if *other == node => Some((from, problem)),
             _ => None,
         });
         if let Some(waiting) = waiting {
-            *waiting = problem;
+            (*waiting.0, *waiting.1) = (from, problem);
         } else if room {
-            events.push_back(HubEvent::NodeRefused { node, problem });
+            events.push_back(HubEvent::NodeRefused {
+                node,
+                from,
+                problem,
+            });
             self.filled.notify_one();
         }
     }

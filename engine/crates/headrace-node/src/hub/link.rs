@@ -1,6 +1,7 @@
 //! The hub's end of one node's stream: what the node said of itself, and the calls that wait for its answer.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -85,6 +86,8 @@ impl Skews {
 /// An attached node.
 pub(super) struct Link {
     pub(super) node: PublicKey,
+    /// Where its connection comes from.
+    pub(super) from: Option<SocketAddr>,
     /// What the node can do besides the version of the protocol.
     features: u64,
     reach: Mutex<Reach>,
@@ -101,13 +104,14 @@ pub(super) struct Link {
 
 impl Link {
     pub(super) fn new(
-        (node, features): (PublicKey, u64),
+        (node, from, features): (PublicKey, Option<SocketAddr>, u64),
         reach: Reach,
         announced: (HubEvent, i64),
         out: mpsc::Sender<Result<ToNode, tonic::Status>>,
     ) -> Self {
         Self {
             node,
+            from,
             features,
             reach: Mutex::new(reach),
             announced: Mutex::new((announced.0, Skews::new(announced.1))),

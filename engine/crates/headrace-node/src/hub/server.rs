@@ -42,7 +42,7 @@ impl Control for Server {
     type FetchListStream = ReceiverStream<Result<Chunk, Status>>;
 
     async fn join(&self, request: Request<JoinRequest>) -> Result<Response<JoinReply>, Status> {
-        let node = peer(&request)?;
+        let Peer { key: node, from } = other_end(&request)?;
         let JoinRequest {
             secret,
             name,
@@ -52,7 +52,8 @@ impl Control for Server {
         } = request.into_inner();
         let (secret, name, version) =
             (short_text(secret)?, short_text(name)?, short_text(version)?);
-        common_version(versions)?;
+        common_version(versions)
+            .inspect_err(|problem| self.0.refused(Some(node), from, problem))?;
         let roots = roots_in(roots)?;
         let authority = self.0.ask_join(node, secret, name, version, roots).await?;
         Ok(Response::new(JoinReply { authority }))
@@ -62,9 +63,9 @@ impl Control for Server {
         &self,
         request: Request<Streaming<FromNode>>,
     ) -> Result<Response<Self::AttachStream>, Status> {
-        let node = peer(&request)?;
+        let peer = other_end(&request)?;
         let (out, stream) = mpsc::channel(OUT_MESSAGES);
-        tokio::spawn(Arc::clone(&self.0).serve_node(node, request.into_inner(), out));
+        tokio::spawn(Arc::clone(&self.0).serve_node(peer, request.into_inner(), out));
         Ok(Response::new(ReceiverStream::new(stream)))
     }
 
@@ -165,10 +166,11 @@ impl Shared {
     /// Lives as long as the node's stream.
     async fn serve_node(
         self: Arc<Self>,
-        node: PublicKey,
+        peer: Peer,
         mut messages: Streaming<FromNode>,
         out: mpsc::Sender<Result<ToNode, Status>>,
     ) {
+        let node = peer.key;
         let first = timeout(HELLO_TIMEOUT, messages.message()).await;
         let Ok(Ok(Some(FromNode {
             message: Some(from_node::Message::Hello(hello)),
@@ -179,11 +181,10 @@ impl Shared {
         };
         // Looked up before the node can be given anything new.
         let expected = self.expected_of(node).await;
-        let (link, welcome, event, attempts) = match self.admit(node, hello, &out) {
+        let (link, welcome, event, attempts) = match self.admit(peer, hello, &out) {
             Ok(admitted) => admitted,
             Err(problem) => {
-                tracing::warn!(%node, code = %problem.code, "refused a node: {problem}");
-                self.events.refused(node, problem.clone());
+                self.refused(Some(node), peer.from, &problem);
                 let goodbye = to_node::Message::Goodbye(problem.into());
                 let _ = out
                     .send(Ok(ToNode {
@@ -219,7 +220,7 @@ impl Shared {
     #[allow(clippy::type_complexity, reason = "taken apart at the only caller")]
     fn admit(
         &self,
-        node: PublicKey,
+        Peer { key: node, from }: Peer,
         hello: Hello,
         out: &mpsc::Sender<Result<ToNode, Status>>,
     ) -> Result<(Arc<Link>, Welcome, HubEvent, Vec<AttemptId>), Problem> {
@@ -253,7 +254,7 @@ impl Shared {
             addresses: data_addresses.clone(),
         };
         let link = Arc::new(Link::new(
-            (node, features),
+            (node, from, features),
             reach,
             (event.clone(), skew),
             out.clone(),
@@ -321,8 +322,7 @@ impl Shared {
             }
             Some(from_node::Message::Goodbye(problem)) => {
                 let problem = link.said(problem);
-                tracing::warn!(node = %link.node, code = %problem.code, "a node does not stay: {problem}");
-                self.events.refused(link.node, problem.clone());
+                self.refused(Some(link.node), link.from, &problem);
                 return Err(problem);
             }
             Some(_) => link.answered(message)?,
@@ -388,9 +388,12 @@ async fn send_file(mut file: tokio::fs::File, out: mpsc::Sender<Result<Chunk, St
 }
 
 fn peer<T>(request: &Request<T>) -> Result<PublicKey, Status> {
-    let peer = request.extensions().get::<Peer>();
-    peer.map(|peer| peer.0)
-        .ok_or_else(|| Status::unauthenticated("the connection shows no key"))
+    other_end(request).map(|peer| peer.key)
+}
+
+fn other_end<T>(request: &Request<T>) -> Result<Peer, Status> {
+    let peer = request.extensions().get::<Peer>().copied();
+    peer.ok_or_else(|| Status::unauthenticated("the connection shows no key"))
 }
 
 fn late() -> Problem {

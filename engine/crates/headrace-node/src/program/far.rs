@@ -147,12 +147,14 @@ async fn accept(listener: TcpListener, acceptor: Acceptor, far: Arc<Far>) {
         };
         let (acceptor, far) = (acceptor.clone(), Arc::clone(&far));
         tokio::spawn(async move {
-            let served = match acceptor.accept(stream, place).await {
+            let served = match acceptor.accept((stream, from), place).await {
                 Ok(wire) => {
                     let key = wire.peer();
                     far.serve(Box::new(wire), Some(from.ip()), Some(key)).await
                 }
-                Err(error) => return tracing::info!(%from, "a handshake failed: {error}"),
+                Err(broken) => {
+                    return tracing::info!(%from, "a handshake failed: {}", broken.error);
+                }
             };
             if let Err(problem) = served {
                 tracing::warn!(%from, code = %problem.code, "a session ended: {problem}");
