@@ -19,9 +19,9 @@ class SettingError(ValueError):
     """A setting whose value can't be used; the message names its variable, the value and what is expected."""
 
 
-def _setting(default: _T, unit: str, meaning: str) -> _T:
-    """Declare one setting."""
-    return field(default=default, metadata={"unit": unit, "meaning": meaning})
+def _setting(default: _T, unit: str, meaning: str, *, shown: bool = True) -> _T:
+    """Declare one setting; `shown` says whether its value may be printed."""
+    return field(default=default, repr=shown, metadata={"unit": unit, "meaning": meaning})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,10 @@ class Settings:
     data: Path = _setting(  # noqa: RUF009 - a field, made by one helper
         Path("headrace-data"), "path", "folder for the database, keys and result lists (made 0700)"
     )
-    database: str = _setting("", "URL", "PostgreSQL database of the store; empty: a SQLite file in the data folder")
+    database: str = _setting(
+        "", "URL", "PostgreSQL database of the store; empty: a SQLite file in the data folder", shown=False
+    )
+    """May hold a password."""
     listen: str = _setting("127.0.0.1:8470", "host:port", "where API, console and MCP listen; port 0 picks one")
     metrics_listen: str = _setting(
         "", "host:port", "where monitoring asks for `/metrics`, `/live` and `/ready`, without sign-in; empty: nowhere"

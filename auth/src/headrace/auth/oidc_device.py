@@ -47,7 +47,7 @@ class DeviceBegun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Waiting:
     issuer: str
-    code: str
+    code: str = field(repr=False)
     interval_s: int
     until: float
 

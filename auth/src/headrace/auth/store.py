@@ -81,7 +81,7 @@ class SessionRecord:
 class Grounds:
     """What a sign-in stands on: the hash of a password, a passkey, or an identity (issuer, subject)."""
 
-    password_hash: str | None = None
+    password_hash: str | None = field(default=None, repr=False)
     passkey: str | None = None
     identity: tuple[str, str] | None = None
 

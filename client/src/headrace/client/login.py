@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from headrace.client.http import HttpHeadrace
 from headrace.client.models import Model, Session
@@ -22,7 +22,7 @@ DEFAULT_SERVICE: Final = "http://127.0.0.1:8470"
 class SavedSession(Model):
     """A session as remembered."""
 
-    secret: str
+    secret: str = Field(repr=False)
     name: str
     expires: datetime
 

@@ -10,7 +10,7 @@ import os
 import secrets
 import ssl
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -36,7 +36,7 @@ class Leader:
     port: int
     certificate: str
     """PEM."""
-    secret: str
+    secret: str = field(repr=False)
     """What other processes of the site say with each request that they pass on."""
     pid: int
     on: str
@@ -77,7 +77,7 @@ class SeenLeader:
 
     host: str
     port: int
-    secret: str
+    secret: str = field(repr=False)
     trusted: ssl.SSLContext
 
 

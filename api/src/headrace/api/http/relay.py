@@ -9,7 +9,7 @@ import hmac
 import logging
 import ssl
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import httpx2
@@ -54,7 +54,7 @@ class Peer:
 
     url: str
     trusted: ssl.SSLContext
-    secret: str
+    secret: str = field(repr=False)
 
 
 class Relay:

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from mcp.server.auth.provider import AccessToken
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
@@ -34,6 +34,7 @@ class VerifiedToken(AccessToken):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
+    token: str = Field(repr=False)
     principal: Principal
 
 
