@@ -246,6 +246,7 @@ async def test_sign_ins_say_who_and_from_where_and_never_what_was_typed_as_a_nam
         ("signed_in", "192.0.2.7"),
         ("signed_out", "192.0.2.8"),
     ]
+    assert own[2].detail["method"] == "password"
     failed, unknown = await aud.audit(kind="sign_in_failed")
     assert (failed.person, failed.subject, failed.detail["address"]) == (None, bob.principal.id, "192.0.2.9")
     assert (unknown.subject, "my own password" in unknown.model_dump_json()) == ("", False)

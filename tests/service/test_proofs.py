@@ -383,8 +383,11 @@ async def test_a_passkey_signs_in(quiet_site: Site) -> None:
     await added(quiet_site.ada, device, m.Proven(password=PASSWORD))
     assert people.ways().passkeys == "http://localhost"
     given = device.get(people.ask_passkey())
-    session = await people.sign_in_by_passkey(given, "127.0.0.1")
+    session = await people.sign_in_by_passkey(given, "192.0.2.3")
     assert session.me.id == quiet_site.ada.principal.id
+    signed_in = (await quiet_site.audited("signed_in"))[-1]
+    assert (signed_in.person, signed_in.detail["method"]) == (session.me.id, "passkey")
+    assert signed_in.detail["address"] == "192.0.2.3"
     with pytest.raises(AuthError, match="may not sign in"):
         await people.sign_in_by_passkey(given, "127.0.0.1")
     [failed] = await quiet_site.audited("sign_in_failed")

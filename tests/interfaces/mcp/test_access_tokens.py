@@ -154,6 +154,24 @@ def test_a_pipeline_with_credentials_of_its_own_acts_once_an_administrator_has_l
     assert (me["id"], me["agent"], me["scopes"]) == (desk.pia, None, ["transfer:plan", "transfer:read"])
 
 
+def test_a_pipeline_with_credentials_of_its_own_can_be_a_service_accounts(desk: Desk) -> None:
+    token = str(desk.provider.token_of("weekly", desk.service.url, "transfer:read transfer:plan")["access_token"])
+    proof = {"password": PASSWORD}
+    made = desk.api("POST", "/people/service-accounts", desk.admin, proof | {"name": "weekly", "roles": ["requester"]})
+    robot = made.json()["id"]
+    link = proof | {"issuer": desk.provider.url, "subject": "weekly"}
+    assert desk.api("POST", f"/people/{robot}/identities", desk.admin, link).status_code == 200
+    me = desk.api("GET", "/me", token).json()
+    assert (me["id"], me["name"], me["agent"], me["session"]) == (robot, "weekly", None, False)
+    assert me["scopes"] == ["transfer:plan", "transfer:read"]
+    # No token of a provider is a session of the account: nobody signs in as it.
+    assert desk.api("POST", "/tokens", token, {"name": "t", "scopes": ["transfer:read"]}).status_code == 403
+    audited = desk.api("GET", "/audit?kind=identity_linked", desk.admin).json()["items"]
+    assert (audited[-1]["subject"], audited[-1]["detail"]["subject"]) == (robot, "weekly")
+    assert desk.api("POST", f"/people/{robot}/disable", desk.admin).status_code == 200
+    assert desk.api("GET", "/me", token).status_code == 401
+
+
 def test_a_token_of_a_person_who_is_disabled_here_counts_no_longer(desk: Desk) -> None:
     rob = arrived(desk, "rob")
     token = desk.token("transfer:read", user="rob")

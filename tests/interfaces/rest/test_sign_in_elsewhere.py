@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -11,11 +11,13 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 from tests.servers.provider import PASSWORD, SECRET, OpenIdProvider, open_provider, walk
-from tests.servers.site import Site, started_site
+from tests.servers.site import Person, Site, started_site
+from tests.service.test_transfers import small_set
 
 from headrace.api.app.web import create_app
 from headrace.api.http.guard import Origins
 from headrace.api.settings import Settings
+from headrace.auth.oidc_provider import ProviderFailed
 from headrace.client import models as m
 
 PUBLIC = "http://127.0.0.1"
@@ -98,6 +100,7 @@ async def test_somebody_signs_in_at_a_provider_and_has_what_their_groups_give(
     signed_in = (await site.audited("signed_in"))[-1]
     assert (signed_in.person, signed_in.detail["method"]) == (me.id, "oidc")
     assert (signed_in.detail["factors"], signed_in.detail["issuer"]) == ("otp pwd", provider.url)
+    assert signed_in.detail["address"] == "127.0.0.1"
 
 
 async def test_signing_in_again_brings_the_groups_of_now_to_the_same_person(
@@ -111,6 +114,33 @@ async def test_signing_in_again_brings_the_groups_of_now_to_the_same_person(
         assert refusal(await elsewhere.sign_in("rob")) == "no_role"
         again = await rob.me()
     assert (again.id, again.name, first.roles, again.roles) == (first.id, "Rob B", ["requester"], [])
+
+
+async def test_a_group_that_is_renamed_there_gives_nothing_until_its_new_name_is_bound(
+    site: Site, provider: OpenIdProvider
+) -> None:
+    provider.person("ren", name="Ren", groups=["staff"])
+    async with visitor(site) as ren, visitor(site) as again:
+        await ren.sign_in("ren")
+        me = await ren.me()
+        provider.person("ren", name="Ren", groups=["colleagues"])
+        assert refusal(await again.sign_in("ren")) == "no_role"
+        await site.bind(m.GroupBinding(issuer=provider.url, group="colleagues", roles=["viewer"]))
+        await again.sign_in("ren")
+        assert ((await again.me()).id, (await again.me()).roles) == (me.id, ["viewer"])
+
+
+async def test_roles_of_a_provider_give_what_is_bound_to_them(tmp_path: Path, provider: OpenIdProvider) -> None:
+    provider.client("headrace", PUBLIC, "corp")
+    provider.person("mia", name="Mia", groups=["staff"], realm_access={"roles": ["mover"]})
+    scopes = ["openid", "profile", "roles"]
+    declared = provider.declared(tmp_path, groups_claim="realm_access.roles", scopes=scopes)
+    async with started_site(tmp_path, Settings(oidc_issuers=str(declared))) as site, visitor(site) as mia:
+        await bind(site, provider, "staff", "approver")
+        assert refusal(await mia.sign_in("mia")) == "no_role"
+        await bind(site, provider, "mover", "requester")
+        await mia.sign_in("mia")
+        assert (await mia.me()).roles == ["requester"]
 
 
 async def test_two_people_with_one_mail_address_and_one_name_are_two_people(
@@ -269,6 +299,30 @@ async def test_a_provider_that_is_away_is_said_and_whoever_is_signed_in_goes_on(
     async with started_site(tmp_path, Settings(oidc_issuers=str(file))) as site, visitor(site) as pia:
         assert refusal(await pia.client.get(f"{HERE}/corp")) == "provider_failed"
         assert (await site.ada.port.me()).name == "ada"
+
+
+async def test_people_of_a_provider_work_on_while_it_is_away(tmp_path: Path) -> None:
+    with ExitStack() as ending:
+        gone = ending.enter_context(open_provider())
+        gone.client("headrace", PUBLIC, "corp", grant_types=["authorization_code", "refresh_token"])
+        gone.person("pia", name="Pia", groups=["staff"])
+        declared = gone.declared(tmp_path, watch_people=True)
+        async with started_site(tmp_path, Settings(oidc_issuers=str(declared))) as site, visitor(site) as browser:
+            await site.start_both()
+            await bind(site, gone, "staff", "requester")
+            await browser.sign_in("pia")
+            secret = browser.client.cookies["headrace"]
+            pia = Person(site, await site.use_cases.people.of_session(secret), secret)
+            token, _ = await pia.token("transfer:read")
+            small_set(site)
+            ending.close()
+            with pytest.raises(ProviderFailed, match="connection"):
+                await site.use_cases.people.ask_provider(gone.url)
+            assert (await browser.me()).roles == ["requester"]
+            ended = await pia.end_of(await pia.submit(await pia.plan("lab:/set", "archive:/set")))
+            assert ended.state is m.TransferState.COMPLETE
+            assert (await site.use_cases.people.of_token(token)).id == pia.principal.id
+            assert await site.audited("person_suspended") == []
 
 
 async def test_a_key_that_the_provider_has_since_made_is_asked_for(site: Site, provider: OpenIdProvider) -> None:

@@ -3,6 +3,7 @@
 import base64
 import hmac
 import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -62,8 +63,8 @@ class Documents:
 
 
 @contextmanager
-def served() -> Iterator[Documents]:
-    """Serve the documents of a provider by a real HTTP server."""
+def served(tls: ssl.SSLContext | None = None) -> Iterator[Documents]:
+    """Serve the documents of a provider by a real HTTP server, with `tls` by https."""
     documents = Documents()
 
     class Handler(BaseHTTPRequestHandler):
@@ -86,7 +87,10 @@ def served() -> Iterator[Documents]:
         def log_message(self, *_: object) -> None: ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        documents.url = f"http://127.0.0.1:{server.server_port}"
+        if tls:
+            # Each connection is greeted by the thread that answers it.
+            server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+        documents.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_port}"
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:

@@ -1,6 +1,7 @@
 """What is believed of an ID token, of a provider's documents, and of the file that declares providers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,48 @@ async def test_an_id_token_with_a_claim_that_is_not_right_is_refused(
     token = signed(claims(anew, **changed))
     with pytest.raises(TokenRefused):
         await checked(anew, token)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("claim", "given", "found"),
+    [
+        ("roles", {"roles": ["mover"]}, {"mover"}),
+        ("roles", {"roles": "mover"}, {"mover"}),
+        ("realm_access.roles", {"realm_access": {"roles": ["mover", "x"]}}, {"mover", "x"}),
+        ("resource_access.headrace.roles", {"resource_access": {"headrace": {"roles": ["mover"]}}}, {"mover"}),
+        ("resource_access.headrace.roles", {"resource_access": {"other": {"roles": ["mover"]}}}, set()),
+        ("realm_access.roles", {"realm_access": ["roles"]}, set()),
+        ("https://corp.example/roles", {"https://corp.example/roles": ["mover"]}, {"mover"}),
+        ("a.b", {"a.b": ["mine"], "a": {"b": ["other"]}}, {"mine"}),
+    ],
+)
+async def test_groups_or_roles_come_from_the_claim_that_the_site_names(
+    anew: Documents, claim: str, given: dict[str, object], found: set[str]
+) -> None:
+    provider = Provider(replace(issuer_at(anew.url), groups_claim=claim), OwnClock())
+    token = await provider.verified(signed(claims(anew, **given)))
+    assert vouched(token, provider.issuer, "n", NOW).groups == found
+    await provider.close()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"realm_access": {"roles": {"mover": True}}},
+        {"realm_access": {"roles": 7}},
+        {"_claim_names": {"realm_access": "src1"}},
+    ],
+)
+async def test_roles_that_nobody_can_read_or_that_were_left_out_are_refused(
+    anew: Documents, given: dict[str, object]
+) -> None:
+    provider = Provider(replace(issuer_at(anew.url), groups_claim="realm_access.roles"), OwnClock())
+    token = await provider.verified(signed(claims(anew, **given)))
+    with pytest.raises(TokenRefused):
+        vouched(token, provider.issuer, "n", NOW)
+    await provider.close()
 
 
 @pytest.mark.anyio

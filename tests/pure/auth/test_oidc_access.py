@@ -5,13 +5,27 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.pure.auth.documents import AT, KEY, NOW, Documents, OwnClock, by_public_key, claims, issuer_at, signed
+from joserfc.jwk import KeySet, RSAKey
+from tests.pure.auth.documents import (
+    AT,
+    KEY,
+    NOW,
+    Documents,
+    OwnClock,
+    by_public_key,
+    claims,
+    issuer_at,
+    served,
+    signed,
+)
 
 from headrace.auth import AuthCode, AuthError, MemoryPeopleStore, PersonRecord, Principal, Role, Scope
 from headrace.auth.oidc_access import OidcTokens, agent_name
 from headrace.auth.oidc_provider import LEAST_WAIT, Providers
 
 HERE = "https://headrace.example"
+PARTNER_KEY = RSAKey.generate_key(2048, {"kid": "one", "use": "sig"})
+"""Of another provider, under the same name as the key of the first."""
 pytestmark = pytest.mark.anyio
 
 
@@ -97,6 +111,40 @@ async def test_an_id_token_is_no_access_token(anew: Documents) -> None:
         await callers.settle()
         assert await refused(callers, signed(claims(anew)))
         assert await refused(callers, signed(claims(anew, aud="api://headrace", client_id="x")))
+        await callers.providers.close()
+
+
+async def test_where_the_client_is_called_like_the_service_an_id_token_is_no_access_token_either(
+    anew: Documents,
+) -> None:
+    callers = Callers(anew, untyped_access_tokens=True, client_id=HERE)
+    await callers.settle()
+    # As a device's sign-in, or a refresh, brings one: without a nonce.
+    id_token = signed(claims(anew, aud=HERE, azp="headrace", nonce=None, scope="transfer:read"), typ="JWT")
+    assert await refused(callers, id_token)
+    assert await callers.principal("/mcp", aud=f"{HERE}/mcp")
+    await callers.providers.close()
+
+
+async def test_a_token_that_one_provider_made_counts_for_nobody_of_another(callers: Callers, anew: Documents) -> None:
+    """Each provider vouches for its own people only, whatever its tokens say."""
+    assert await callers.principal()
+    with served() as partner:
+        partner.keys = KeySet([PARTNER_KEY]).as_dict(private=False)
+        issuers = [
+            replace(issuer_at(one.url), id=name, access_tokens=True)
+            for name, one in (("corp", anew), ("partner", partner))
+        ]
+        callers.providers = Providers(issuers, callers.clock)
+        callers.tokens = OidcTokens(callers.providers, HERE, callers.store, callers.store, callers.clock)
+        body = claims(partner, aud=HERE, client_id="notebook", nonce=None)
+        theirs = signed(body, PARTNER_KEY, typ="at+jwt")
+        assert await refused(callers, theirs), "pia of the partner is nobody here"
+        await callers.store.link("pn_pia", partner.url, "pia", NOW)
+        assert (await callers.tokens.principal(theirs)).id == "pn_pia"
+        for key, kid in ((PARTNER_KEY, "one"), (PARTNER_KEY, "theirs")):
+            posing = signed({**body, "iss": anew.url}, key, typ="at+jwt", kid=kid)
+            assert await refused(callers, posing), "the partner signs for corp"
         await callers.providers.close()
 
 

@@ -39,8 +39,8 @@ function makeProvider(issuer, keys) {
     fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
     jwks: { keys },
     cookies: { keys: cookies },
-    scopes: ["openid", "offline_access", "profile", "email", "groups", ...API.split(" ")],
-    claims: { openid: ["sub", "amr", "auth_time", "acr"], profile: ["name"], email: ["email"], groups: ["groups"] },
+    scopes: ["openid", "offline_access", "profile", "email", "groups", "roles", ...API.split(" ")],
+    claims: { openid: ["sub", "amr", "auth_time", "acr"], profile: ["name"], email: ["email"], groups: ["groups"], roles: ["realm_access"] },
     conformIdTokenClaims: false, // claims are in the ID token
     pkce: { required: () => true },
     clientDefaults: { id_token_signed_response_alg: "RS256" },

@@ -102,6 +102,10 @@ class OidcTokens:
             raise TokenRefused(message)
         claims, now = token.claims, self._clock()
         audiences = [resource, *((issuer.audience,) if issuer.audience else ())]
+        if issuer.untyped_access_tokens and issuer.client_id in audiences:
+            # Nothing but the audience tells an ID token of such a provider from an access token.
+            message = f"`client_id` is {resource}, so an ID token could pass for one"
+            raise TokenRefused(message)
         require_claims(claims, issuer, audiences, now, sub={"essential": True})
         made = claims["iat"]
         if not isinstance(made, int | float) or made + issuer.access_token_max_s + LEEWAY_S <= now.timestamp():

@@ -92,10 +92,10 @@ def groups_of(claims: Mapping[str, object], issuer: Issuer) -> frozenset[str]:
     """
     claim = issuer.groups_claim
     left_out = claims.get("_claim_names")
-    if isinstance(left_out, Mapping) and claim in left_out:
+    if isinstance(left_out, Mapping) and (claim in left_out or claim.partition(".")[0] in left_out):
         message = f"the provider left out `{claim}`, because it is too long; let it send fewer, or application roles"
         raise TokenRefused(message)
-    given = claims.get(claim, [])
+    given = _held(claims, claim)
     groups = [given] if isinstance(given, str) else given
     if not isinstance(groups, list) or len(groups) > MAX_GROUPS:
         message = f"`{claim}` is no list of at most {MAX_GROUPS} groups"
@@ -104,6 +104,21 @@ def groups_of(claims: Mapping[str, object], issuer: Issuer) -> frozenset[str]:
         message = f"`{claim}` holds what is no text of one line of at most {MAX_TEXT} characters"
         raise TokenRefused(message)
     return frozenset(groups)
+
+
+def _held(claims: Mapping[str, object], claim: str) -> object:
+    """Return what a claim of this name holds, or else the member of a claim that the dots lead to; no groups if none.
+
+    Keycloak puts roles into `realm_access.roles`; other providers name claims by URLs, which have dots, too.
+    """
+    if claim in claims:
+        return claims[claim]
+    held: object = claims
+    for part in claim.split("."):
+        if not isinstance(held, Mapping) or part not in held:
+            return []
+        held = held[part]
+    return held
 
 
 def _name(claims: Mapping[str, object]) -> str:
