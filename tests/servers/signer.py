@@ -24,6 +24,13 @@ from headrace.client import models as m
 
 HEADRACE = Path(sys.executable).with_name("headrace")
 LIMIT_S = 60
+AS_ANOTHER = """
+import encodings.ascii, encodings.idna, os, pwd, sys
+from headrace.api.app.signer_command import signer
+account = pwd.getpwnam(sys.argv[1])
+os.chdir("/"), os.umask(0o022), os.setgroups([]), os.setgid(account.pw_gid), os.setuid(account.pw_uid)
+signer(sys.argv[2:])
+"""
 T = TypeVar("T")
 
 
@@ -32,6 +39,10 @@ class SignerOfTest:
     """`headrace signer run` in a folder of its own; `key` is its public key."""
 
     folder: Path
+    account: str = ""
+    """Under which account it runs, when not under that of the tests."""
+    service_account: str = ""
+    """Who may ask, when not the account of the tests."""
     key: str = ""
     process: subprocess.Popen[str] | None = field(default=None, repr=False)
 
@@ -40,7 +51,7 @@ class SignerOfTest:
         return self.folder / "signer.sock"
 
     def start(self) -> None:
-        account = pwd.getpwuid(os.geteuid()).pw_name
+        account = self.service_account or pwd.getpwuid(os.geteuid()).pw_name
         command = [
             str(HEADRACE),
             "signer",
@@ -52,6 +63,9 @@ class SignerOfTest:
             "--json",
         ]
         more = ["--service-account", account, "--public-url", "http://127.0.0.1", "--socket-mode", "0666"]
+        if self.account:
+            # Its programs may lie where only the account of the tests reads: it becomes another one once all is loaded.
+            command[:2] = [sys.executable, "-c", AS_ANOTHER, self.account]
         self.process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.key = json.loads(self.process.stdout.readline())["key"]
@@ -81,11 +95,13 @@ class SignerOfTest:
 
 
 @contextmanager
-def running_signer() -> Iterator[SignerOfTest]:
+def running_signer(account: str = "", service_account: str = "") -> Iterator[SignerOfTest]:
     """Start a signer; its folder's path is short, because that of a socket has 107 characters at most."""
     folder = Path(tempfile.mkdtemp(prefix="signer-"))
     folder.chmod(0o711)
-    signer = SignerOfTest(folder)
+    if account:
+        shutil.chown(folder, account)
+    signer = SignerOfTest(folder, account, service_account)
     try:
         signer.start()
         yield signer

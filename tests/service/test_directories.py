@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import ssl
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -335,22 +335,71 @@ async def test_a_server_whose_answers_nobody_can_read_is_away(tmp_path: Path, an
     assert error.code == "directory_away", error.reason
 
 
+async def test_a_directory_whose_answers_never_end_holds_nobody_up_for_long_and_takes_no_place_for_ever(
+    tmp_path: Path,
+) -> None:
+    Authority.make().certify(tmp_path, "127.0.0.1")
+    with dripping_server(tmp_path) as server:
+        house = House(Domain(tmp_path, ""), server, timeout_s=1, connections=1, waiting=1)
+        async with asyncio.timeout(30):
+            assert (await house.refusal("alice@corp.test")).reason == "corp.test has not answered for 4 s"
+        # The one place is free again: what is asked next is asked at once.
+        assert "has not answered" not in (await house.refusal("alice@corp.test")).reason
+        await house.door.close()
+
+
+@contextmanager
+def dripping_server(folder: Path) -> Iterator[str]:
+    """Run what lets in the first one, answers their search byte by byte without end, and hangs up on all others."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "dc.pem", folder / "dc.key")
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        with suppress(OSError), context.wrap_socket(listener.accept()[0], server_side=True) as client:
+            client.sendall(replied(client.recv(4096), {0x60: BOUND}))
+            client.recv(4096)
+            client.sendall(b"\x30\x84\x00\x10\x00\x00")
+            while not ended.wait(0.2):
+                client.sendall(b"\x00")
+
+    def serve(listener: socket.socket) -> None:
+        drip(listener)
+        with suppress(OSError):
+            while not ended.is_set():
+                listener.accept()[0].close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        serving = threading.Thread(target=serve, args=(listener,))
+        serving.start()
+        try:
+            yield f"ldaps://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            ended.set()
+            listener.shutdown(socket.SHUT_RDWR)
+            serving.join()
+
+
 @contextmanager
 def referring_server(folder: Path, url: str) -> Iterator[str]:
     """Run what lets everybody in and answers every search with a referral; Samba makes none (RFC 4511, 4.1.10)."""
-    bound = bytes([0x61, 7, 0x0A, 1, 0, 4, 0, 4, 0])
     there = bytes([4, len(url)]) + url.encode()
     done = bytes([0x0A, 1, 10, 4, 0, 4, 0, 0xA3, len(there)]) + there
-    answers = {0x60: bound, 0x63: bytes([0x65, len(done)]) + done}
-
-    def answer(message: bytes) -> bytes:
-        start = 2 + (message[1] & 0x7F if message[1] & 0x80 else 0)
-        end = start + 2 + message[start + 1]
-        body = message[start:end] + answers.get(message[end], b"")
-        return bytes([0x30, len(body)]) + body
-
-    with answering_server(folder, answer) as server:
+    answers = {0x60: BOUND, 0x63: bytes([0x65, len(done)]) + done}
+    with answering_server(folder, lambda message: replied(message, answers)) as server:
         yield server
+
+
+BOUND = bytes([0x61, 7, 0x0A, 1, 0, 4, 0, 4, 0])
+"""That somebody is let in."""
+
+
+def replied(message: bytes, answers: Mapping[int, bytes]) -> bytes:
+    """Answer a message by its kind (RFC 4511, 4.1.1)."""
+    start = 2 + (message[1] & 0x7F if message[1] & 0x80 else 0)
+    end = start + 2 + message[start + 1]
+    body = message[start:end] + answers.get(message[end], b"")
+    return bytes([0x30, len(body)]) + body
 
 
 @contextmanager

@@ -504,18 +504,47 @@ async def invited(site: Site, device: Device, name: str, *roles: str) -> Person:
     return await site.accept(made.link, None)
 
 
+ASKING = (
+    "import socket, sys; asked = socket.socket(socket.AF_UNIX); asked.connect(sys.argv[1]);"
+    'body = b\'{"ask":"hello"}\'; asked.sendall(len(body).to_bytes(4, "big") + body); print(len(asked.recv(100)))'
+)
+
+
+def done_as(account: int | str, script: str, path: Path) -> str:
+    """What a program of an account says, without that account's groups."""
+    done = subprocess.run(
+        ["/usr/bin/env", "python3", "-c", script, str(path)],
+        check=False, capture_output=True, text=True, timeout=30, user=account, extra_groups=[], cwd="/",
+    )  # fmt: skip
+    return done.stdout.strip() or done.stderr.strip().rpartition("\n")[2].partition(":")[0]
+
+
+def hears(account: int | str, signer: SignerOfTest) -> bool:
+    return done_as(account, ASKING, signer.socket) not in {"0", "ConnectionResetError", "BrokenPipeError"}
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root asks as another account")
 def test_another_account_hears_nothing(signer: SignerOfTest) -> None:
-    asking = (
-        "import socket, sys; asked = socket.socket(socket.AF_UNIX); asked.connect(sys.argv[1]);"
-        'body = b\'{"ask":"hello"}\'; asked.sendall(len(body).to_bytes(4, "big") + body); print(len(asked.recv(100)))'
-    )
-    for account, hears in ((0, True), (NOBODY, False)):
-        asked = subprocess.run(
-            ["/usr/bin/env", "python3", "-c", asking, str(signer.socket)],
-            check=False, capture_output=True, text=True, timeout=30, user=account, cwd="/",
-        )  # fmt: skip
-        assert (asked.stdout.strip() not in {"", "0"}) == hears, asked.stderr
+    assert [hears(account, signer) for account in (0, NOBODY)] == [True, False]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can run three accounts")
+def test_a_signer_of_its_own_account_answers_the_services_account_which_reads_and_writes_nothing_of_it() -> None:
+    with running_signer("nobody", "daemon") as signer:
+        assert signer.process is not None
+        assert Path(f"/proc/{signer.process.pid}").stat().st_uid == NOBODY
+        assert hears("daemon", signer)
+        assert [hears(account, signer) for account in (0, "games", NOBODY)] == [False] * 3
+        state = signer.folder / "state"
+        kept = [path for path in state.rglob("*") if path.is_file()]
+        assert "authority.key" in {path.name for path in kept}
+        assert done_as("daemon", "import os, sys; os.listdir(sys.argv[1])", state) == "PermissionError"
+        for path in kept:
+            assert done_as("daemon", "import sys; open(sys.argv[1]).read()", path) == "PermissionError", path
+        for path in (state / "another", *kept):
+            assert done_as("daemon", "import sys; open(sys.argv[1], 'a')", path) == "PermissionError", path
+        # Its socket can't be taken away and made anew by who asks, either.
+        assert done_as("daemon", "import os, sys; os.unlink(sys.argv[1])", signer.socket) == "PermissionError"
 
 
 def test_one_person_takes_no_others_places_among_the_passkeys_that_wait(tmp_path: Path) -> None:

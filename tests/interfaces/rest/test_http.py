@@ -1,6 +1,7 @@
 import difflib
 import json
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -113,6 +114,27 @@ async def test_a_browser_gets_a_cookie_that_only_its_own_pages_can_use(
         foreign = await client.post("/tokens", json=token, headers={"origin": "https://evil.example"})
         assert code_of(foreign) == (403, "wrong_origin")
         assert (await client.post("/tokens", json=token, headers={"origin": origin})).status_code == 201
+
+
+@pytest.mark.anyio
+async def test_a_page_of_another_origin_changes_nothing_by_any_route(quiet_site: Site) -> None:
+    """Whatever a browser would send along with it; a provider that says that a session has ended is no browser."""
+    app = create_app(quiet_site.service.gate, Origins.of(ORIGIN))
+    changing = [
+        (method, re.sub(r"{\w+}", "x", path))
+        for path, operations in app.openapi()["paths"].items()
+        for method in operations
+        if method != "get" and not path.endswith("/back-channel-logout")
+    ]
+    assert len(changing) > 40
+    since = (await quiet_site.ada.port.audit(order="newest", limit=1)).items[0].sequence
+    async with browser(quiet_site) as client:
+        client.cookies.set("headrace", quiet_site.ada.secret, domain="127.0.0.1")
+        for origin in ("https://evil.example", "null"):
+            for method, path in changing:
+                answer = await client.request(method, f"http://{HOST}{path}", content=b"{}", headers={"origin": origin})
+                assert code_of(answer) == (403, "wrong_origin"), (method, path)
+    assert (await quiet_site.ada.port.audit(order="newest", limit=1)).items[0].sequence == since
 
 
 @pytest.mark.anyio

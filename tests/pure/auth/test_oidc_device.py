@@ -84,6 +84,20 @@ async def test_the_provider_is_asked_once_in_its_interval_however_often_the_serv
     assert desk.asked() == 2
 
 
+async def test_a_provider_that_says_slow_down_is_left_alone_for_longer_each_time(desk: Desk) -> None:
+    kept = await desk.begin()
+    desk.documents.answers["/token"] = (400, {"error": "slow_down"})
+    for asked, interval_s in ((1, 12), (2, 17)):
+        assert await desk.device.ask("corp", kept) is None
+        desk.clock.now += timedelta(seconds=interval_s - 1)
+        assert await desk.device.ask("corp", kept) is None
+        assert desk.asked() == asked
+        desk.clock.now += timedelta(seconds=1)
+    desk.finish()
+    assert await desk.device.ask("corp", kept) is not None
+    assert desk.asked() == 3
+
+
 async def test_a_sign_in_that_the_provider_ends_or_refuses_is_over(desk: Desk) -> None:
     kept = await desk.begin()
     for error, code in (("expired_token", "sign_in_expired"), ("access_denied", "sign_in_refused")):

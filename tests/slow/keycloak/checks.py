@@ -77,6 +77,21 @@ async def test_staff_signs_in_and_a_stranger_does_not(site: Site) -> None:
         assert httpx2.get(out.elsewhere, timeout=60).headers["location"] == f"{PUBLIC}/sign-in"
 
 
+async def test_roles_of_the_realm_give_what_is_bound_to_them(tmp_path: Path, keycloak: Keycloak) -> None:
+    file = declared(tmp_path, keycloak)
+    file.write_text(f'{file.read_text()}groups_claim = "realm_access.roles"\n')
+    keycloak.person("mia", "staff")
+    async with started_site(tmp_path, Settings(oidc_issuers=str(file), directory_poll_s=100_000)) as site:
+        await site.bind(m.GroupBinding(issuer=keycloak.url, group="mover", roles=["requester"]))
+        async with visitor(site) as mia:
+            assert not await sign_in(mia, "mia")
+            keycloak.give_role("mia", "mover")
+            secret = await sign_in(mia, "mia")
+            assert (await mia.me()).roles == ["requester"]
+            await site.use_cases.people.ask_provider(keycloak.url)
+            assert await is_here(site, secret)
+
+
 async def test_who_is_disabled_there_or_loses_the_group_is_out_here(site: Site, keycloak: Keycloak) -> None:
     people = site.use_cases.people
     async with visitor(site) as one, visitor(site) as other, visitor(site) as third:

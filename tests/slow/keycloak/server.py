@@ -40,6 +40,15 @@ _GROUPS: Final = {
     "config": {"claim.name": "groups", "full.path": "false", "id.token.claim": "true", "access.token.claim": "true"},
 }
 
+_ROLES: Final = {
+    "name": "realm roles in the ID token",
+    "protocol": "openid-connect",
+    "protocolMapper": "oidc-usermodel-realm-role-mapper",
+    "config": {
+        "claim.name": "realm_access.roles", "multivalued": "true", "jsonType.label": "String", "id.token.claim": "true",
+    },
+}  # fmt: skip
+
 
 @dataclass
 class Keycloak:
@@ -85,7 +94,7 @@ class Keycloak:
             "secret": "of a client in a test",
             "redirectUris": [f"{service}/api/v1/sign-in/corp/callback"],
             "attributes": {"pkce.code.challenge.method": "S256", "post.logout.redirect.uris": f"{service}/sign-in"},
-            "protocolMappers": [_GROUPS],
+            "protocolMappers": [_GROUPS, _ROLES],
         }
         program = {
             "clientId": "notebook",
@@ -119,6 +128,12 @@ class Keycloak:
         person = self.id_of(name)
         [found] = [one for one in self.admin("GET", f"/lab/users/{person}/groups") if one["name"] == group]
         self.admin("DELETE", f"/lab/users/{person}/groups/{found['id']}")
+
+    def give_role(self, name: str, role: str) -> None:
+        """Make a role of the realm, and give it to somebody."""
+        self.admin("POST", "/lab/roles", json={"name": role})
+        made = self.admin("GET", f"/lab/roles/{role}")
+        self.admin("POST", f"/lab/users/{self.id_of(name)}/role-mappings/realm", json=[made])
 
     def rotate(self) -> None:
         """Sign with another key from now on."""

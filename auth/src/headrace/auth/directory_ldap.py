@@ -3,7 +3,9 @@
 import ast
 import asyncio
 import re
+import socket
 import ssl
+import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -74,6 +76,8 @@ class LdapDirectory:
         self._context.load_verify_locations(config.ca)
         self._servers = config.servers
         self._threads = ThreadPoolExecutor(config.connections, thread_name_prefix=config.domain)
+        self._own = threading.local()
+        """Of each thread: the question that it works on."""
         self._asked = 0
         self._no_bind_before = 0.0
         """By the monotonic clock."""
@@ -119,16 +123,27 @@ class LdapDirectory:
             message = f"{self._asked} questions to {self._config.domain} are under way or wait already"
             raise DirectoryAway(message)
         self._asked += 1
+        question = _Question()
         try:
             async with asyncio.timeout(SLOWEST * self._config.timeout_s):
-                return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **kwargs))
+                asked = partial(self._work, question, partial(work, *args, **kwargs))
+                return await asyncio.get_running_loop().run_in_executor(self._threads, asked)
         except TimeoutError as error:
             message = f"{self._config.domain} has not answered for {SLOWEST * self._config.timeout_s} s"
             raise DirectoryAway(message) from error
         finally:
+            # Nobody waits for it any more: a server that goes on answering keeps no thread.
+            question.end()
             self._asked -= 1
 
     # -- in threads --
+
+    def _work(self, question: "_Question", work: Callable[[], T]) -> T:
+        self._own.question = question
+        try:
+            return work()
+        finally:
+            self._own.question = None
 
     def find_now(self, typed: TypedName) -> Account:
         """Find whose name this is, as `find` does. Blocks."""
@@ -276,15 +291,49 @@ class LdapDirectory:
             read_only=True,
         )
         try:
+            self._hold(connection)
             connection.open(read_server_info=False)
+            self._hold(connection)
             if not server.ssl:
                 connection.start_tls(read_server_info=False)
+                self._hold(connection)
             connection.bind(read_server_info=False)
             _check_bind(connection.result)
         except BaseException:
             _end(connection)
             raise
         return connection
+
+    def _hold(self, connection: Connection) -> None:
+        question: _Question | None = getattr(self._own, "question", None)
+        if question is not None:
+            question.hold(connection.socket)
+
+
+class _Question:
+    """What a thread asks a server; whoever waits for the answer ends it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+        self._ended = False
+
+    def hold(self, opened: socket.socket | None) -> None:
+        """Go on with this connection; raises `DirectoryAway` when nobody waits any more."""
+        with self._lock:
+            self._socket = opened
+            if self._ended:
+                message = "nobody waits for the answer any more"
+                raise DirectoryAway(message)
+
+    def end(self) -> None:
+        """Break off the connection that is open, if one is: its thread notices."""
+        with self._lock:
+            self._ended = True
+            if self._socket is not None:
+                with suppress(OSError):
+                    # The connection below TLS: the thread may be reading from the TLS above it.
+                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
 
 class CheckedTls(Tls):

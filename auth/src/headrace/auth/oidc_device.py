@@ -26,6 +26,8 @@ BEGIN_LIMIT: Final = Limit(30, timedelta(minutes=15))
 INTERVAL_S: Final = 5
 """Between two questions, unless the provider wants more."""
 MAX_INTERVAL_S: Final = 60
+SLOWER_S: Final = 5
+"""By how much longer a provider is left alone from each time on that it says `slow_down` (RFC 8628, 3.5)."""
 MAX_WAITING: Final = 10_000
 """Sign-ins whose last question is remembered."""
 _MAX_TEXT: Final = 1000
@@ -70,7 +72,8 @@ class OidcDevice:
         self._clock = clock
         self._steady = steady
         self._throttle = Throttle()
-        self._asked: OrderedDict[str, datetime] = OrderedDict()
+        self._asked: OrderedDict[str, tuple[datetime, int]] = OrderedDict()
+        """By code: when the provider was asked last, and how many seconds it is left alone then."""
 
     async def begin(self, issuer: str, address: str) -> DeviceBegun:
         """Begin a sign-in. Raises `not_found`, `too_many_attempts`, `provider_failed`."""
@@ -105,6 +108,8 @@ class OidcDevice:
             granted = await provider.exchange(grant_type=_GRANT, device_code=waiting.code)
             found = vouched(await provider.verified(granted.id_token), provider.issuer, None, self._clock())
         except TokenRefused as error:
+            if error.code == "slow_down":
+                self._slow_down(waiting)
             if error.code in {"authorization_pending", "slow_down"}:
                 return None
             code = AuthCode.SIGN_IN_EXPIRED if error.code == "expired_token" else AuthCode.SIGN_IN_REFUSED
@@ -125,14 +130,18 @@ class OidcDevice:
     def _may_ask(self, waiting: _Waiting) -> bool:
         """Whether the provider may be asked now: its interval has passed, whoever asks how often."""
         now = self._steady()
-        last = self._asked.get(waiting.code)
-        if last is not None and now < last + timedelta(seconds=waiting.interval_s):
+        last, interval_s = self._asked.get(waiting.code, (None, waiting.interval_s))
+        if last is not None and now < last + timedelta(seconds=interval_s):
             return False
-        self._asked[waiting.code] = now
+        self._asked[waiting.code] = now, interval_s
         self._asked.move_to_end(waiting.code)
         while len(self._asked) > MAX_WAITING:
             self._asked.popitem(last=False)
         return True
+
+    def _slow_down(self, waiting: _Waiting) -> None:
+        asked, interval_s = self._asked.get(waiting.code, (self._steady(), waiting.interval_s))
+        self._asked[waiting.code] = asked, min(interval_s + SLOWER_S, MAX_INTERVAL_S)
 
     def _open(self, kept: str, issuer: str) -> _Waiting:
         fields = self._pepper.unseal(_PURPOSE, kept)

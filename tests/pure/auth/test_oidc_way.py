@@ -1,7 +1,9 @@
-"""A provider is believed with a certificate for its host name by an authority that the site knows, and no other way."""
+"""The way to a provider: a certificate for its host name by an authority that the site knows, and answers in time."""
 
+import asyncio
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +12,8 @@ from tests.pure.auth.documents import Documents, OwnClock, claims, issuer_at, se
 from tests.pure.auth.test_oidc_check import GOOD, said_of
 from tests.servers.directory import Authority
 
-from headrace.auth import Issuer
-from headrace.auth.oidc_provider import Provider, ProviderFailed
+from headrace.auth import Issuer, oidc_provider
+from headrace.auth.oidc_provider import Discovered, Provider, ProviderFailed
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +38,45 @@ def secured(authority: Path) -> Iterator[Documents]:
 def declared(secured: Documents, ca: Path | None, host: str = "127.0.0.1") -> Issuer:
     url = secured.url.replace("127.0.0.1", host)
     return replace(issuer_at(url), ca_file=str(ca) if ca else None, client_secret="of the client")  # noqa: S106
+
+
+@asynccontextmanager
+async def dripping() -> AsyncIterator[str]:
+    """Serve what begins to answer at once and never ends: a byte now and then."""
+    ended = asyncio.Event()
+
+    async def drip(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{")
+        with suppress(OSError):
+            while not ended.is_set():
+                writer.write(b" ")
+                await writer.drain()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), 0.05)
+        writer.close()
+
+    server = await asyncio.start_server(drip, "127.0.0.1", 0)
+    async with server:
+        try:
+            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        finally:
+            ended.set()
+
+
+async def test_a_provider_whose_answers_never_end_holds_nobody_up_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oidc_provider, "TIMEOUT_S", 0.5)
+    async with dripping() as url, asyncio.timeout(20):
+        provider = Provider(issuer_at(url), OwnClock())
+        with pytest.raises(ProviderFailed, match=r"no answer within 0\.5 s"):
+            await provider.discovered()
+        # What is known of it already helps nobody whose code has to be exchanged there.
+        found = Discovered(
+            authorization_endpoint=url, token_endpoint=f"{url}/token", jwks_uri=f"{url}/keys", says_issuer=False
+        )
+        provider._discovered._known = (OwnClock()(), found)  # noqa: SLF001 - as if it had answered before
+        with pytest.raises(ProviderFailed, match=r"no answer within 0\.5 s"):
+            await provider.exchange(0.5, grant_type="authorization_code", code="x", code_verifier="v" * 43)
+        await provider.close()
 
 
 async def why_not(issuer: Issuer) -> str:
