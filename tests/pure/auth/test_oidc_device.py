@@ -125,6 +125,18 @@ async def test_an_id_token_for_another_client_signs_nobody_in(desk: Desk) -> Non
     assert await refusal(desk, kept) == "sign_in_refused"
 
 
+@pytest.mark.parametrize("given", [{}, {"id_token": None}, {"id_token": 7}, {"id_token": ""}])
+async def test_a_provider_that_answers_without_an_id_token_signs_nobody_in(
+    desk: Desk, given: dict[str, object]
+) -> None:
+    kept = await desk.begin()
+    desk.documents.answers["/token"] = (200, {"access_token": "x", "token_type": "Bearer", **given})
+    with pytest.raises(AuthError) as refused:
+        await desk.device.ask("corp", kept)
+    assert refused.value.code == "sign_in_refused"
+    assert ("gave no ID token" in refused.value.reason) == (given.get("id_token") != "")
+
+
 async def test_a_network_begins_thirty_sign_ins_in_fifteen_minutes(desk: Desk) -> None:
     for _ in range(BEGIN_LIMIT.attempts):
         await desk.begin()
