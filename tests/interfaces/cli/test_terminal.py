@@ -144,7 +144,10 @@ def test_an_invitation_says_its_name_and_only_the_first_administrator_chooses_on
             assert person.ends_with() == 0, person.shown
 
 
-def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(script: Script, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "outcome"), [("approve", "approve"), ("confirm", "confirm")])
+def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(
+    script: Script, tmp_path: Path, command: str, outcome: str
+) -> None:
     console = "https://headrace.example"
     challenge = {"provider": "corp", "name": "Corp", "origin": console, "id": "x", "kept": "x", "expires": AT}
     needed = {
@@ -154,9 +157,9 @@ def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(script:
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n', encoding="utf-8")
     browser.chmod(0o700)
-    script.answers = [answer(plan(outcome="approve")), answer(needed, "403 Forbidden")]
-    with at_terminal("approve", "pl_1", BROWSER=str(browser), **at(script, tmp_path)) as person:
-        person.wait_for(r"Approve plan .* \[y/N\]")
+    script.answers = [answer(plan(outcome=outcome)), answer(needed, "403 Forbidden")]
+    with at_terminal(command, "pl_1", BROWSER=str(browser), **at(script, tmp_path)) as person:
+        person.wait_for(rf"{command.title()} plan .* \[y/N\]")
         person.type("y")
         person.wait_for(r"Do this in the console: https://headrace.example/plans/pl_1")
         assert person.ends_with() == 4

@@ -168,6 +168,10 @@ def test_a_pipeline_with_credentials_of_its_own_can_be_a_service_accounts(desk: 
     assert desk.api("POST", "/tokens", token, {"name": "t", "scopes": ["transfer:read"]}).status_code == 403
     audited = desk.api("GET", "/audit?kind=identity_linked", desk.admin).json()["items"]
     assert (audited[-1]["subject"], audited[-1]["detail"]["subject"]) == (robot, "weekly")
+    assert desk.api("POST", f"/people/{robot}/identities/remove", desk.admin, link).status_code == 200
+    assert desk.api("GET", "/me", token).status_code == 401, "it is nobody's any more"
+    assert desk.api("POST", f"/people/{robot}/identities", desk.admin, link).status_code == 200
+    assert desk.api("GET", "/me", token).status_code == 200
     assert desk.api("POST", f"/people/{robot}/disable", desk.admin).status_code == 200
     assert desk.api("GET", "/me", token).status_code == 401
 

@@ -1,5 +1,6 @@
 """Which access tokens of a provider count at this service, and for whom."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
@@ -211,6 +212,17 @@ async def test_a_thousand_tokens_with_unknown_keys_cost_one_request_for_keys_in_
     body = claims(callers.documents, aud=HERE, client_id="notebook", nonce=None)
     for number in range(1000):
         assert await refused(callers, signed(body, KEY, kid=f"unknown-{number}", typ="at+jwt"))
+    assert callers.documents.asked == 2
+
+
+async def test_tokens_that_come_at_once_share_one_request_for_keys(callers: Callers) -> None:
+    found = await asyncio.gather(*(callers.principal() for _ in range(50)))
+    assert {one.id for one in found} == {"pn_pia"}
+    assert callers.documents.asked == 1
+    callers.clock.now += LEAST_WAIT
+    body = claims(callers.documents, aud=HERE, client_id="notebook", nonce=None)
+    flood = [signed(body, KEY, kid=f"unknown-{number}", typ="at+jwt") for number in range(100)]
+    assert all(await asyncio.gather(*(refused(callers, token) for token in flood)))
     assert callers.documents.asked == 2
 
 
