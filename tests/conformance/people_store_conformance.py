@@ -355,7 +355,23 @@ async def a_token_is_kept_listed_touched_and_deleted(store: PeopleStore) -> None
     assert list(await store.tokens_of(ADA.id)) == []
 
 
+async def who_never_chose_a_name_is_forgotten_with_the_link_and_nobody_else_is(store: PeopleStore) -> None:
+    await _fill(store)
+    new, old, joined = (replace(ADA, id=one, name=one) for one in ("pn_new", "pn_old", "pn_joined"))
+    await store.add_person(new, replace(INVITATION, hash="7" * 64, person=new.id))
+    await store.add_person(old)
+    await store.disable(old.id)
+    await store.add_person(replace(joined, state="active"))
+    assert await store.forget_nameless(new.id)
+    assert await store.forget_nameless(old.id)
+    assert await store.invitation("7" * 64) is None
+    for kept in (joined.id, ADA.id, "pn_nobody", new.id):
+        assert not await store.forget_nameless(kept), kept
+    assert {one.id for one in await store.people()} == {ADA.id, GRACE.id, joined.id}
+
+
 CHECKS: tuple[Check, ...] = (
+    who_never_chose_a_name_is_forgotten_with_the_link_and_nobody_else_is,
     a_person_is_found_by_id_and_by_name_as_it_was_added,
     people_are_listed_oldest_first,
     a_name_is_taken_once_whatever_its_case,

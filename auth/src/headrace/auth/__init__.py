@@ -65,6 +65,7 @@ from headrace.auth.store import (
     StaysOut,
     TokenRecord,
     digest_of,
+    is_nameless,
 )
 from headrace.auth.throttle import Limit, Throttle, network_of
 from headrace.auth.tokens import TokenWish
@@ -140,6 +141,7 @@ __all__ = [
     "digest_of",
     "fold",
     "is_access_token",
+    "is_nameless",
     "network_of",
     "read_issuers",
     "scopes_of",

@@ -9,7 +9,15 @@ from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
 from headrace.auth.principal import BOOTSTRAP_ROLES, SERVICE_ROLES, Principal, Role, Scope
 from headrace.auth.secret_forms import Pepper, make_invitation
-from headrace.auth.store import InvitationRecord, LastAdmin, NameTaken, PeopleStore, PersonRecord, everybody
+from headrace.auth.store import (
+    InvitationRecord,
+    LastAdmin,
+    NameTaken,
+    PeopleStore,
+    PersonRecord,
+    everybody,
+    is_nameless,
+)
 
 
 class Accounts:
@@ -27,12 +35,14 @@ class Accounts:
     async def bootstrap(self, *, recover: bool = False) -> str | None:
         """Make the one-time secret for the first admin, or `None` when there is an active one. Older links die.
 
+        Nobody stays of them: whom such a link was for has no name yet.
+
         `recover`: also when there is one, for the owner of the data, whom no admin can help.
         """
         people = [one async for one in everybody(self._store)]
         for person in people:
-            if person.state == "invited" and person.name == person.id:
-                await self._store.disable(person.id)
+            if is_nameless(person):
+                await self._store.forget_nameless(person.id)
         if not recover and any(person.state == "active" and Role.ADMIN in person.roles for person in people):
             return None
         person_id = new_person_id()

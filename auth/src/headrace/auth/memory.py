@@ -24,6 +24,7 @@ from headrace.auth.store import (
     SessionRecord,
     StaysOut,
     TokenRecord,
+    is_nameless,
 )
 
 MAX_PEOPLE = 10_000
@@ -53,6 +54,15 @@ class MemoryPeopleStore:
         self._people[person.id] = person
         if invitation:
             self._invitations[invitation.hash] = invitation
+
+    async def forget_nameless(self, person: str) -> bool:
+        """See `PeopleStore`."""
+        known = self._people.get(person)
+        if known is None or not is_nameless(known) or any(one.person == person for one in self._identities.values()):
+            return False
+        self._drop_invitations(person)
+        del self._people[person]
+        return True
 
     async def person(self, person: str) -> PersonRecord | None:
         """See `PeopleStore`."""

@@ -344,6 +344,13 @@ class PeopleStore(Protocol):
         """Add a local person, who has what is granted, with an invitation if there is one; raises `NameTaken`."""
         ...
 
+    async def forget_nameless(self, person: str) -> bool:
+        """Delete an invited or disabled local person who never chose a name, with their invitations.
+
+        False, and nothing changes, when there is none such, or when something else is theirs.
+        """
+        ...
+
     async def person(self, person: str) -> PersonRecord | None:
         """Find a person by id."""
         ...
@@ -455,6 +462,11 @@ class PeopleStore(Protocol):
     async def delete_token(self, token: str) -> None:
         """Forget a token; nothing happens if there is none."""
         ...
+
+
+def is_nameless(person: PersonRecord) -> bool:
+    """Whether this is somebody for whom a first start made a link, and who never joined with it."""
+    return person.local and person.name == person.id and person.state in {"invited", "disabled"}
 
 
 async def everybody(store: PeopleStore) -> AsyncIterator[PersonRecord]:

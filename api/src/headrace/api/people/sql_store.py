@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.store import Database, Tx
+from headrace.api.store.base import Base
 from headrace.api.store.tables_site import (
     GroupProposalRow,
     IdentityRow,
@@ -35,6 +36,7 @@ from headrace.auth import (
     SessionRecord,
     TokenRecord,
     fold,
+    is_nameless,
 )
 from headrace.client import models as m
 
@@ -43,6 +45,13 @@ MAX_PEOPLE = 10_000
 _MAX_TOKENS = 1000
 SWEPT_AFTER: Final = timedelta(days=7)
 """For how long sessions that have ended by themselves are kept."""
+_OF_PEOPLE: Final = [
+    column
+    for table in Base.metadata.sorted_tables
+    for column in table.columns
+    if column is not InvitationRow.__table__.c.person and column.references(PersonRow.__table__.c.id)
+]
+"""Where something is somebody's, but for the link with which they join."""
 _SESSIONS_OF = select(SessionRow).where(SessionRow.person == bindparam("person"))
 
 
@@ -87,6 +96,21 @@ class SqlPeopleStore:
             service = person.kind == "service"
             kind = m.AuditKind.SERVICE_ACCOUNT_MADE if service else m.AuditKind.INVITED
             await self._note(tx, kind, person.id, detail)
+
+    async def forget_nameless(self, person: str) -> bool:
+        """As in the port."""
+        async with self._database.write() as tx:
+            row = await tx.get(PersonRow, person)
+            if row is None or not is_nameless(person_of(row)):
+                return False
+            for column in _OF_PEOPLE:
+                if await tx.scalar(select(column).where(column == person).limit(1)) is not None:
+                    return False
+            await tx.execute(delete(InvitationRow).where(InvitationRow.person == person))
+            if row.state != "disabled":
+                await self._note(tx, m.AuditKind.PERSON_DISABLED, person, {"name": row.name})
+            await tx.delete(row)
+            return True
 
     async def person(self, person: str) -> PersonRecord | None:
         """As in the port."""
