@@ -51,6 +51,21 @@ def test_the_environment_wins_over_defaults() -> None:
 
 
 @pytest.mark.parametrize(
+    ("listens", "told", "settings"),
+    [
+        ("127.0.0.1:5", "127.0.0.1:5", {"public_url": "https://headrace.example"}),
+        ("0.0.0.0:5", "headrace.example:5", {"public_url": "https://headrace.example:8470"}),
+        ("[::]:5", "headrace.example:5", {"public_url": "https://headrace.example"}),
+        ("0.0.0.0:5", "[2001:db8::1]:5", {"public_url": "https://[2001:db8::1]"}),
+        ("0.0.0.0:5", "dtn1.example:9", {"public_url": "https://headrace.example", "hub_advertise": "dtn1.example:9"}),
+        ("0.0.0.0:5", "0.0.0.0:5", {}),
+    ],
+)
+def test_nodes_are_told_an_address_that_they_can_dial(listens: str, told: str, settings: dict[str, str]) -> None:
+    assert Settings().with_values(settings).hub_told(listens) == told
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("HEADRACE_PLAN_QUEUE", "many"),

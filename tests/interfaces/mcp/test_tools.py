@@ -35,7 +35,7 @@ GOLDEN = Path(__file__).parent / "golden_tools.json"
 
 def server(**answers: Any) -> tuple[Any, Port]:  # noqa: ANN401 - any answer of the port
     port = Port(answers)
-    return make_server(bound(port), console_url="https://headrace.example"), port
+    return make_server(bound(port), console_url=lambda: "https://headrace.example"), port
 
 
 def text(result: CallToolResult) -> str:

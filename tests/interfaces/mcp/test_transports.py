@@ -17,6 +17,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.types import TextContent
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from tests.interfaces.client.scripted import Script, answer, scripted_service
 from tests.interfaces.mcp.shown import Port, as_port, endpoint
 
 from headrace.client import Headrace
@@ -138,3 +139,26 @@ async def test_an_assistant_starts_headrace_mcp_and_speaks_over_its_standard_str
     assert result.is_error
     assert isinstance(result.content[0], TextContent)
     assert "(code: service_unreachable)" in result.content[0].text
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    with scripted_service() as script:
+        yield script
+
+
+async def test_an_assistant_sends_people_to_the_address_that_the_service_is_known_by(
+    tmp_path: Path, script: Script
+) -> None:
+    me = {"id": "pn_1", "name": "anna", "roles": [], "scopes": [], "session": False, "agent": "helper"}
+    plan = {
+        "id": "pl_1", "state": "ready", "requester": "anna", "created": "2026-11-25T14:30:00Z", "digest": "3f" * 32,
+        "next_step": {"kind": "confirm", "by": "others", "message": "It waits."},
+    }  # fmt: skip
+    script.answers = [answer({**me, "console": "https://headrace.example"}), answer(plan)]
+    environment = {"HEADRACE_CONFIG": str(tmp_path), "HEADRACE_SERVICE": script.url, "HEADRACE_TOKEN": "hrt_x"}
+    program = str(Path(sys.executable).with_name("headrace"))
+    spawned = StdioServerParameters(command=program, args=["mcp"], env=environment)
+    async with Client(stdio_client(spawned)) as client:
+        result = await client.call_tool("explain_plan", {"plan_id": "pl_1"})
+    assert "https://headrace.example/plans/pl_1" in str(result.structured_content), result

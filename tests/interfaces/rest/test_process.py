@@ -24,6 +24,7 @@ from tests.servers.headrace import HEADRACE, READY_S
 from tests.servers.site import PASSWORD
 from typer.testing import CliRunner
 
+from headrace.api.app.answering import Ready
 from headrace.api.app.serve import serve
 from headrace.api.store.address import store_url
 from headrace.api.store.migrate import migrate
@@ -121,6 +122,29 @@ async def test_a_first_start_leaves_a_private_link_and_private_files(running: Ru
     assert running.link().startswith(f"{running.url}/accept#hri_")
     assert running.link().partition("#")[2] not in (running.folder / "log").read_text(encoding="utf-8")
     assert running.ready["pid"] == running.process.pid
+    assert "alembic" not in (running.folder / "log").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("recovers", "says"), [(False, "no administrator yet. Whoever opens"), (True, "becomes another administrator")]
+)
+def test_the_start_says_what_the_link_of_an_administrator_is_and_what_to_do_with_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    recovers: bool,  # noqa: FBT001 - of the table
+    says: str,
+) -> None:
+    link = tmp_path / "bootstrap-link"
+    Ready("https://headrace.example", "dtn1.example:8471", link, recovers=recovers).say(as_json=False)
+    said = " ".join(capsys.readouterr().out.split())
+    for part in (
+        says,
+        f"one-time link in {link}",
+        "Open it in a browser",
+        "`headrace login --link -`",
+        "dtn1.example:8471",
+    ):
+        assert part in said
 
 
 @pytest.mark.anyio

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+ANY_HOST: Final = frozenset({"0.0.0.0", "::", "[::]"})  # noqa: S104 - compared with, not bound to
+"""Every address of the host, which is nobody's to dial."""
 _PREFIX = "HEADRACE_"
 _T = TypeVar("_T")
 
@@ -189,6 +192,19 @@ class Settings:
                 message = f"`HEADRACE_TRUSTED_PROXIES` has `{proxy}`; give addresses or networks such as `10.0.0.0/24`"
                 raise SettingError(message) from error
         return tuple(found)
+
+    def hub_told(self, listens: str) -> str:
+        """Return the address that nodes are told to dial, of a hub that listens at `listens`.
+
+        Where that is every address of the host, and none is advertised, it is the hub's port at the name of
+        `public_url`, if there is one.
+        """
+        host, _, port = listens.rpartition(":")
+        name = urlsplit(self.public_url).netloc.rpartition("@")[2]
+        if self.hub_advertise or host not in ANY_HOST or not name:
+            return self.hub_advertise or listens
+        bare = name if name.endswith("]") else name.rpartition(":")[0] or name
+        return f"{bare}:{port}"
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> "Settings":

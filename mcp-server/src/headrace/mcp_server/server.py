@@ -67,11 +67,11 @@ class HttpAuth:
 
 
 def make_server(
-    port_for: PortFor, *, console_url: str | None = None, http_auth: HttpAuth | None = None
+    port_for: PortFor, *, console_url: Callable[[], str] | None = None, http_auth: HttpAuth | None = None
 ) -> MCPServer[Any]:
     """Make the server. `port_for` is called in every request, so that each acts for its own verified caller.
 
-    `console_url` is where people confirm and approve in a browser, if there is a console.
+    `console_url` answers where people confirm and approve in a browser, if there is a console.
     """
     tools = Tools(port_for, console_url)
     server: MCPServer[Any] = MCPServer(

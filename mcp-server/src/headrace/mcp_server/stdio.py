@@ -17,6 +17,8 @@ class _Assistant:
 
     def __init__(self) -> None:
         self._port: HttpHeadrace | None = None
+        self.console_url, _ = login.token()
+        """Where people open the service in a browser; until it says so, where it is reached."""
 
     async def port(self) -> Headrace:
         """Return the connection, once the service has said that its token names an assistant."""
@@ -27,15 +29,13 @@ class _Assistant:
             port = HttpHeadrace(url, token)
             async with AsyncExitStack() as opened:
                 opened.push_async_callback(port.aclose)
-                await _require_agent(port)
+                me = await port.me()
+                if me.agent is None:
+                    raise _refused()
+                self.console_url = me.console or url
                 opened.pop_all()
             self._port = port
         return self._port
-
-
-async def _require_agent(port: Headrace) -> None:
-    if (await port.me()).agent is None:
-        raise _refused()
 
 
 def _refused() -> HeadraceError:
@@ -46,5 +46,4 @@ def serve() -> None:
     """Serve until standard input ends."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     assistant = _Assistant()
-    url, _ = login.token()
-    make_server(lambda _token: assistant.port(), console_url=url).run("stdio")
+    make_server(lambda _token: assistant.port(), console_url=lambda: assistant.console_url).run("stdio")

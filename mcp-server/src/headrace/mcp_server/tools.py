@@ -76,7 +76,7 @@ class Tools:
     """The tools' functions, over whoever's port a request has."""
 
     port_for: PortFor
-    console_url: str | None = None
+    console_url: Callable[[], str] | None = None
 
     async def port(self) -> Headrace:
         """Return the port bound to the caller of this request; refuses with `agent_needed` whoever is no assistant."""
@@ -84,7 +84,7 @@ class Tools:
 
     def where(self, plan: str) -> str:
         """Say where a person confirms or approves a plan."""
-        console = f" or at {self.console_url}/plans/{plan}" if self.console_url else ""
+        console = f" or at {self.console_url()}/plans/{plan}" if self.console_url else ""
         return f"in their own terminal (`headrace confirm {plan}`, approvers `headrace approve {plan}`){console}"
 
     def card(self, plan: m.Plan) -> PlanCard:

@@ -94,6 +94,8 @@ class Ready:
     """Nothing where another process leads, which nodes dial."""
     bootstrap: Path | None
     metrics: str | None = None
+    recovers: bool = False
+    """Whether the link was asked for (`--recover-admin`)."""
 
     def say(self, *, as_json: bool) -> None:
         """Print it."""
@@ -108,9 +110,14 @@ class Ready:
             typer.echo(f"metrics    {self.metrics}")
         if self.bootstrap is None:
             return
-        typer.echo(f"new admin:   the link in {self.bootstrap} (`headrace login --link -`)")
+        who = "another" if self.recovers else "the first"
+        why = "" if self.recovers else "This service has no administrator yet. "
+        typer.echo(f"{why}Whoever opens the one-time link in {self.bootstrap} becomes {who} administrator.")
+        typer.echo(
+            "Open it in a browser, or run `headrace login --link -` and paste it; then choose a name and a password."
+        )
         if sys.stdout.isatty():
-            typer.echo(f"             {self.bootstrap.read_text(encoding='utf-8').strip()}")
+            typer.echo(f"The link: {self.bootstrap.read_text(encoding='utf-8').strip()}")
 
 
 async def bootstrap(service: Service, *, recover: bool) -> Path | None:

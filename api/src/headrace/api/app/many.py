@@ -154,8 +154,9 @@ class OneOfMany:
                 _log.info("process %d leads the site from now on", os.getpid())
                 self._front.app = app
                 self._monitoring.app = create_operation_app(service.whole.use_cases.metrics)
-                hub, metrics = service.whole.core.hub.address, metrics_url(self._place.for_monitoring)
-                self._announce(Ready(self._place.public_url, hub, link, metrics))
+                hub = self._place.settings.hub_told(service.whole.core.hub.address)
+                metrics = metrics_url(self._place.for_monitoring)
+                self._announce(Ready(self._place.public_url, hub, link, metrics, recovers=self._recover_admin))
                 await _first(self._ending.wait(), self._lost())
                 service.whole.core.broker.close()  # watchers would hold up the end
                 self._front.app, self._monitoring.app = self._passing_on, self._of_relay

@@ -126,7 +126,8 @@ async def _alone(place: Listeners, roots: Sequence[Root], *, as_json: bool, reco
             node = await _embedded_node(service, roots)
         link = await bootstrap(service, recover=recover_admin)
         config = place.config(create_app(service.gate, place.origins))
-        ready = Ready(place.public_url, service.whole.core.hub.address, link, metrics_url(place.for_monitoring))
+        hub = settings.hub_told(service.whole.core.hub.address)
+        ready = Ready(place.public_url, hub, link, metrics_url(place.for_monitoring), recovers=recover_admin)
         monitoring = create_operation_app(service.whole.use_cases.metrics)
         async with answering_monitoring(monitoring, place.for_monitoring):
             await _serve(service, Server(config, lambda: ready.say(as_json=as_json)), place.listener)

@@ -47,7 +47,7 @@ class McpDoor:
         public_url, issuers = gate.public_url, gate.use_cases.people.token_issuers
         self._resource = f"{public_url}{MCP_PATH}"
         auth = HttpAuth(verifier=self, public_url=public_url, issuer_url=issuers[0] if issuers else None)
-        self._server = make_server(self._port_for, console_url=public_url, http_auth=auth)
+        self._server = make_server(self._port_for, console_url=lambda: public_url, http_auth=auth)
         hosts, pages = sorted(origins.hosts), sorted(origins.origins)
         self._app = http_app(self._server, allowed_hosts=hosts, allowed_origins=pages)
 

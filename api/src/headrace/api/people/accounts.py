@@ -264,7 +264,7 @@ class People:
 
     def me(self, caller: Caller) -> m.Me:
         """Say who is calling."""
-        return me(caller.principal)
+        return me(caller.principal).model_copy(update={"console": self._public_url})
 
     async def page(self, caller: Caller, *, after: str | None, limit: int) -> m.Page[m.Person]:
         """List people, oldest first, after one of them if one is named."""

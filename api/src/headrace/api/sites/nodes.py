@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, func, or_, select, update
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
+from headrace.api.settings import ANY_HOST
 from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
 from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
@@ -241,7 +242,8 @@ class Nodes:
         )
         detail = {"name": name} | ({"replaces": replaces} if replaces else {})
         await self._core.audit.append(tx, m.AuditKind.JOIN_TOKEN_MADE, caller=caller, subject=token_id, detail=detail)
-        token = self._core.hub.join_token(secret=secret, address=self._core.settings.hub_advertise or None)
+        hub = self._core.hub
+        token = hub.join_token(secret=secret, address=self._core.settings.hub_told(hub.address))
         join = (
             f"headrace-node join {token} --name {shlex.quote(name)} --root NAME=/path:write "
             "--data-listen 0.0.0.0:8472 --data-advertise HOST:8472"
@@ -251,9 +253,14 @@ class Nodes:
 
     def _only_here(self) -> str:
         """Say what stands against nodes on other hosts, or nothing."""
-        settings = self._core.settings
-        at = settings.hub_advertise or self._core.hub.address
-        if not _is_loopback(at.rpartition(":")[0].strip("[]")):
+        at = self._core.settings.hub_told(self._core.hub.address)
+        host = at.rpartition(":")[0]
+        if host in ANY_HOST:
+            return (
+                f"Only this host reaches the service at {at}, which names no host. Start it with `--hub-advertise "
+                "HOST:PORT`, HOST being this host's name for the others, and make another token."
+            )
+        if not _is_loopback(host.strip("[]")):
             return ""
         return (
             f"Only this host reaches the service at {at}. For nodes on other hosts, start it with `--hub-listen "

@@ -1,5 +1,6 @@
 """Brings the store to the current schema; runs at every start before anything else opens it."""
 
+import logging
 from pathlib import Path
 
 from alembic import command
@@ -10,6 +11,8 @@ from sqlalchemy import URL
 from headrace.api.errors import CannotStart
 from headrace.api.store.address import dialect_of, shown
 
+logging.getLogger("alembic").setLevel(logging.WARNING)
+"""Which migrations run is of interest to nobody who starts the service; what goes wrong is raised."""
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
