@@ -38,7 +38,8 @@ FIELDS: Final[tuple[tuple[type[BaseModel], str, Mapping[str, object]], ...]] = (
     (m.PolicyText, "text", {"maxLength": policy_set.MAX_TEXT}),
     (m.InvitationRequest, "name", {"maxLength": passwords.MAX_NAME}),
     (m.AcceptInvitation, "name", {"maxLength": passwords.MAX_NAME}),
-    (m.AcceptInvitation, "password", {"minLength": passwords.MIN_PASSWORD, "maxLength": passwords.MAX_PASSWORD}),
+    (m.AcceptInvitation, "password", {"maxLength": passwords.MAX_PASSWORD}),
+    (m.PasswordChange, "new_password", {"maxLength": passwords.MAX_PASSWORD}),
     (m.SignIn, "password", {"maxLength": passwords.MAX_PASSWORD}),
     *((model, "reason", REASON) for model in (m.ControlRequest, m.HaltRequest, m.Approval)),
 )

@@ -127,7 +127,9 @@ def test_the_service_option_comes_before_the_environment(tmp_path: Path) -> None
 def test_nobody_is_asked_for_a_password_without_a_terminal(tmp_path: Path) -> None:
     done = headrace("login", "--name", "anna", config=tmp_path)
     assert done.returncode == 2
-    assert "--password-stdin" in done.stderr
+    assert "standard input has no password" in done.stderr
+    nameless = headrace("login", config=tmp_path)
+    assert (nameless.returncode, "give --name" in nameless.stderr) == (2, True)
 
 
 def test_shells_complete_commands(tmp_path: Path) -> None:

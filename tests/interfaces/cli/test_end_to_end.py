@@ -488,7 +488,13 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
 
 def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Service) -> None:
     eve = service.person("eve", "viewer")
-    same_again = eve.run("people", "password", "--password-stdin", typed=f"{PASSWORD}\n{PASSWORD}\n")
+    weak = eve.run("people", "password", typed=f"{PASSWORD}\neve\n")
+    assert weak.code != 0
+    for wrong in ("12 to 1,000 characters", "5 different", "your name (`eve`)", "easy to guess"):
+        assert wrong in weak.err, "all that is wrong is said at once"
+    nothing = eve.run("people", "password", typed=f"{PASSWORD}\n")
+    assert (nothing.code, "standard input has no new password" in nothing.err) == (2, True), nothing.err
+    same_again = eve.run("people", "password", typed=f"{PASSWORD}\n{PASSWORD}\n")
     assert (same_again.code == 0, "That is your password already; choose another." in same_again.err) == (False, True)
     changed = eve.run("people", "password", "--password-stdin", typed=f"{PASSWORD}\nanother horse battery\n")
     assert changed.code == 0, changed.err

@@ -144,6 +144,25 @@ def test_an_invitation_says_its_name_and_only_the_first_administrator_chooses_on
             assert person.ends_with() == 0, person.shown
 
 
+def test_a_new_password_is_typed_twice_unseen_and_chosen_anew_when_it_is_refused(
+    script: Script, tmp_path: Path
+) -> None:
+    me = {"id": "pn_1", "name": "eve", "roles": [], "scopes": [], "session": True}
+    script.answers = [problem("password_refused", 422), answer(me)]
+    with at_terminal("people", "password", **at(script, tmp_path)) as person:
+        typed = [("Password: ", "the one of before")]
+        for new in ("one", "four words it is"):
+            typed += [("New password: ", new), ("Repeat for confirmation: ", new)]
+        for asked, text in typed:
+            person.wait_for(asked)
+            person.type(text)
+        assert person.ends_with() == 0, person.shown
+    assert "said by the service: password_refused" in person.shown
+    assert "Your password is changed." in person.shown
+    assert not [secret for secret in ("the one of before", "four words it is") if secret in person.shown]
+    assert [json.loads(body)["new_password"] for body in bodies(script)] == ["one", "four words it is"]
+
+
 @pytest.mark.parametrize(("command", "outcome"), [("approve", "approve"), ("confirm", "confirm")])
 def test_a_proof_that_no_terminal_can_give_opens_the_plan_in_the_console(
     script: Script, tmp_path: Path, command: str, outcome: str

@@ -93,13 +93,25 @@ COMMON = (
         ("aaaaaaaaaaaaaaaa", "must have at least 5 different"),
         ("i am ADA and proud", r"must not contain your name \(`Ada`\)"),
         ("i am ada and proud", "your name"),
-        *((common, "must not be a common one") for common in COMMON),
+        *((common, "must not be common") for common in COMMON),
     ],
 )
 def test_a_password_that_breaks_the_rule_is_refused_and_told_why(password: str, message: str) -> None:
     with pytest.raises(AuthError, match=message) as refused:
         check_password(password, "Ada")
     assert refused.value.code == "password_refused"
+
+
+def test_all_that_is_wrong_with_a_password_is_said_at_once() -> None:
+    with pytest.raises(AuthError) as refused:
+        check_password("ada", "Ada")
+    assert str(refused.value) == (
+        "Your password must have 12 to 1,000 characters (it has 3), must have at least 5 different characters, "
+        "must not contain your name (`Ada`), and must not be common or easy to guess. "
+        "Choose another, such as four words."
+    )
+    with pytest.raises(AuthError, match=r"characters \(it has 0\), must have at least 5 .*, and must not be common"):
+        check_password("", "Ada")
 
 
 @pytest.mark.parametrize(

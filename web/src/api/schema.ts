@@ -1745,7 +1745,10 @@ export interface components {
              * @description only for the bootstrap link, whose person has no name yet
              */
             name?: string | null;
-            /** Password */
+            /**
+             * Password
+             * @description 12 to 1,000 characters, at least 5 different ones, without the person's name, not easy to guess; a refusal says all that is wrong
+             */
             password: string;
             /** Token */
             token: string;
@@ -2981,6 +2984,11 @@ export interface components {
             /** Agent */
             agent?: string | null;
             /**
+             * Console
+             * @description where people open this service in a browser; not said with a new session
+             */
+            console?: string | null;
+            /**
              * Factors
              * @description what was shown at the sign-in, as RFC 8176 names it
              * @default []
@@ -3488,7 +3496,10 @@ export interface components {
          * @description One's password, and the one to replace it.
          */
         PasswordChange: {
-            /** New Password */
+            /**
+             * New Password
+             * @description 12 to 1,000 characters, at least 5 different ones, without the person's name, not easy to guess; a refusal says all that is wrong
+             */
             new_password: string;
             /** Password */
             password: string;

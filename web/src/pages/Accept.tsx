@@ -11,8 +11,6 @@ import { t } from "../i18n";
 import { Act, Failure } from "../ui/basics";
 import { Gate } from "../shell/Gate";
 
-const SHORTEST = 12;
-
 export function Accept() {
   const token = useLocation({ select: ({ hash }) => hash });
   const [name, setName] = useState("");
@@ -30,14 +28,8 @@ export function Accept() {
     retry: false,
     staleTime: Infinity,
   });
-  const short = password.length < SHORTEST;
   return (
-    <Gate
-      title={t("accept.title")}
-      onSubmit={() => {
-        if (!short) accept.mutate();
-      }}
-    >
+    <Gate title={t("accept.title")} onSubmit={accept.mutate}>
       {token === "" ? (
         <Text role="alert">{t("accept.noToken")}</Text>
       ) : (
@@ -65,7 +57,7 @@ export function Accept() {
             visibilityToggleButtonProps={{ "aria-label": t("person.password.show"), tabIndex: 0 }}
           />
           {accept.isError && <Failure error={accept.error} />}
-          <Act type="submit" size="sm" loading={accept.isPending} blocked={short ? t("accept.password.detail") : null}>
+          <Act type="submit" size="sm" loading={accept.isPending}>
             {t("action.accept")}
           </Act>
         </>

@@ -27,26 +27,23 @@ _NAME_MARKS: Final = frozenset(" .-_@+'")
 
 
 def check_password(password: str, name: str) -> None:
-    """Hold a new password to the rule; raises `password_refused` that says what is wrong.
+    """Hold a new password to the rule; raises `password_refused` that says all that is wrong.
 
     12 to 1,000 characters, at least 5 different ones, not the person's own name in it, and not one of the first hundred
     million that a guesser would try. No character classes, no expiry. May take half a second: in a thread.
     """
+    wrong = []
     if not MIN_PASSWORD <= len(password) <= MAX_PASSWORD:
-        raise AuthError(
-            AuthCode.PASSWORD_REFUSED, f"Your password must have {MIN_PASSWORD} to {MAX_PASSWORD:,} characters."
-        )
+        wrong.append(f"must have {MIN_PASSWORD} to {MAX_PASSWORD:,} characters (it has {len(password):,})")
     if len(set(password)) < MIN_DISTINCT:
-        raise AuthError(
-            AuthCode.PASSWORD_REFUSED, f"Your password must have at least {MIN_DISTINCT} different characters."
-        )
+        wrong.append(f"must have at least {MIN_DISTINCT} different characters")
     if len(name) >= 3 and fold(name) in fold(password):  # noqa: PLR2004
-        raise AuthError(AuthCode.PASSWORD_REFUSED, f"Your password must not contain your name (`{name}`).")
-    if zxcvbn(password[:JUDGED], [name, "headrace"])["score"] < MIN_SCORE:
-        raise AuthError(
-            AuthCode.PASSWORD_REFUSED,
-            "Your password must not be a common one, or one with a few changes; choose another, such as four words.",
-        )
+        wrong.append(f"must not contain your name (`{name}`)")
+    if not password or zxcvbn(password[:JUDGED], [name, "headrace"])["score"] < MIN_SCORE:
+        wrong.append("must not be common or easy to guess")
+    if wrong:
+        said = f"{', '.join(wrong[:-1])}, and {wrong[-1]}" if len(wrong) > 1 else wrong[0]
+        raise AuthError(AuthCode.PASSWORD_REFUSED, f"Your password {said}. Choose another, such as four words.")
 
 
 def check_new(password: str, former: str) -> None:

@@ -3,15 +3,16 @@
 import asyncio
 import sys
 import unicodedata
+from collections.abc import Callable, Coroutine
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
 
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, proven, run
+from headrace.cli.command import PASSWORD_TRIES, Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called
@@ -20,12 +21,11 @@ from headrace.client import login as saved
 from headrace.client import models as m
 from headrace.client.text import visible
 
+T = TypeVar("T")
+
 Issuer = Annotated[
     str, typer.Argument(help="The provider, by its id or `url`; or the directory, by its domain or `ad:` and that.")
 ]
-
-MIN_PASSWORD = 12
-"""Characters; the service has the last word."""
 
 
 def login(
@@ -38,7 +38,10 @@ def login(
         ),
     ] = None,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Read the password from standard input's first line.")
+        bool,
+        typer.Option(
+            "--password-stdin", help="Read the password from standard input's first line, at a terminal, too."
+        ),
     ] = False,
     provider: Annotated[
         str | None, typer.Option(help="Sign in at this provider of the site, in a browser on any device.")
@@ -51,17 +54,18 @@ def login(
         if provider is not None:
             session, url = _at_provider(command, provider), command.headrace.url
             return _signed_in(command, session, url)
-        if not command.out.interactive and (not password_stdin or (name is None and link is None)):
-            command.out.note("Nobody is there to be asked: give --name and --password-stdin.")
+        if not command.out.at_terminal and name is None and link is None:
+            command.out.note("Nobody is there to be asked: give --name, and the password on standard input.")
             return Exit.USAGE
+        from_stdin = password_stdin or not command.out.at_terminal
         if link is not None:
             given = _typed_link(command) if link == "-" else link
-            session, url, called = _accepted(command, given, name, from_stdin=password_stdin)
+            session, url, called = _accepted(command, given, name, from_stdin=from_stdin)
             if called is not None and unicodedata.normalize("NFC", called) != session.me.name:
                 command.out.note(f"You were invited as {session.me.name}: that is your name here.")
         else:
             person = name or str(typer.prompt("Name", err=True))
-            password = _password(from_stdin=password_stdin, new=False)
+            password = _password(from_stdin=from_stdin, new=False)
             url = command.headrace.url
             session = _by_password(command, person, password)
         return _signed_in(command, session, url)
@@ -95,6 +99,7 @@ def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
 
 
 _NOT_LET_IN = "sign_in_refused"
+_PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
 _CODE_LIMIT_S = 600
 """No service asks longer than this whether somebody has typed a code."""
 _LONGEST_PAUSE_S = 60
@@ -298,22 +303,23 @@ def people_reinvite(person: Whom, *, json: Json = False) -> None:
 def people_password(
     *,
     password_stdin: Annotated[
-        bool, typer.Option("--password-stdin", help="Read your password and the new one, a line each.")
+        bool,
+        typer.Option("--password-stdin", help="Read your password and the new one, a line each, at a terminal, too."),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Change your own password; your other sessions end."""
+    """Change your own password: asked for at a terminal, else read from standard input. Your other sessions end."""
 
-    def work(command: Command) -> Exit:
-        if not command.out.interactive and not password_stdin:
-            command.out.note("Nobody is there to be asked: give --password-stdin.")
-            return Exit.USAGE
-        present = _password(from_stdin=password_stdin, new=False)
-        change = m.PasswordChange(password=present, new_password=_password(from_stdin=password_stdin, new=True))
-        command.wait(command.headrace.change_password(change))
+    def work(command: Command) -> None:
+        from_stdin = password_stdin or not command.out.at_terminal
+        present = _password(from_stdin=from_stdin, new=False)
+
+        async def change(new: str) -> None:
+            await command.headrace.change_password(m.PasswordChange(password=present, new_password=new))
+
+        _with_new_password(command, change, from_stdin=from_stdin)
         command.out.say("Your password is changed. Your other sessions are ended.")
         command.out.document({"changed": True})
-        return Exit.DONE
 
     run(work, as_json=json)
 
@@ -597,26 +603,25 @@ def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool
         raise typer.BadParameter(message)
     url = f"{parts.scheme}://{parts.netloc}"
     named = name or _invited_name(command, url, parts.fragment)
-    password = _password(from_stdin=from_stdin, new=True)
-    acceptance = m.AcceptInvitation(token=parts.fragment, password=password, name=named)
 
-    async def accept() -> m.Session:
+    async def accept(password: str) -> m.Session:
+        acceptance = m.AcceptInvitation(token=parts.fragment, password=password, name=named)
         async with HttpHeadrace(url) as service:
             return await service.accept_invitation(acceptance)
 
-    return command.wait(accept()), url, name
+    return _with_new_password(command, accept, from_stdin=from_stdin), url, name
 
 
 def _typed_link(command: Command) -> str:
     """Read the link from the terminal or from standard input's first line, where nobody else sees it."""
-    if command.out.interactive:
+    if command.out.at_terminal:
         return str(typer.prompt("Link", hide_input=True, err=True))
     return sys.stdin.readline().strip()
 
 
 def _invited_name(command: Command, url: str, token: str) -> str | None:
     """Ask for the name that the first start's link needs; an invitation has one already, and says it."""
-    if not command.out.interactive:
+    if not command.out.at_terminal:
         return None
 
     async def look() -> m.Invited:
@@ -630,14 +635,26 @@ def _invited_name(command: Command, url: str, token: str) -> str | None:
     return None
 
 
+def _with_new_password(command: Command, use: Callable[[str], Coroutine[Any, Any, T]], *, from_stdin: bool) -> T:
+    """Let somebody choose a password; at a terminal, one that the service refuses can be chosen anew."""
+    for _ in range(PASSWORD_TRIES - 1):
+        try:
+            return command.wait(use(_password(from_stdin=from_stdin, new=True)))
+        except HeadraceError as error:
+            if from_stdin or error.problem.code != _PASSWORD_REFUSED:
+                raise
+            command.out.note(error.problem.detail)
+    return command.wait(use(_password(from_stdin=from_stdin, new=True)))
+
+
 def _password(*, from_stdin: bool, new: bool) -> str:
-    if from_stdin:
-        given = sys.stdin.readline().rstrip("\n")
-    else:
-        given = str(
-            typer.prompt("New password" if new else "Password", hide_input=True, confirmation_prompt=new, err=True)
-        )
-    if new and len(given) < MIN_PASSWORD:
-        message = f"a password has at least {MIN_PASSWORD} characters"
+    """Ask for a password without showing it, for a new one twice; or read a line of standard input."""
+    which = "New password" if new else "Password"
+    if not from_stdin:
+        return str(typer.prompt(which, hide_input=True, confirmation_prompt=new, err=True))
+    given = sys.stdin.readline().rstrip("\n")
+    if not given:
+        line = "next" if new else "first"
+        message = f"standard input has no {which.lower()}: write it as the {line} line, or run this at a terminal"
         raise typer.BadParameter(message)
     return given

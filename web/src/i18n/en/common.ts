@@ -21,7 +21,7 @@ export const common = {
   "accept.as": "You are invited as {name}; you sign in with this name.",
   "accept.noToken": "This link has no invitation in it. Open the whole link that you were given.",
   "accept.password": "Choose a password",
-  "accept.password.detail": "At least 12 characters; a few words are best.",
+  "accept.password.detail": "At least 12 characters, not your name, not easy to guess: four words are best.",
   "signIn.title": "Sign in",
   "signIn.help": "Password forgotten, or no access any more? Ask an administrator of this site for a new one-time link.",
   "signIn.noPasskey": "If you have none yet, sign in with name and password, and add one under Your account.",

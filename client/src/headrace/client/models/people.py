@@ -1,7 +1,7 @@
 """People, sessions and tokens."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -19,6 +19,11 @@ from headrace.client.models.base import (
     Word,
 )
 
+_RULE_OF_NEW: Final = (
+    "12 to 1,000 characters, at least 5 different ones, without the person's name, not easy to guess; "
+    "a refusal says all that is wrong"
+)
+
 
 class Me(Model):
     """Who is calling, and what that caller may do."""
@@ -33,6 +38,9 @@ class Me(Model):
     method: str = Field(default="", description="`password`, `passkey`, `directory`, `oidc` or `token`")
     factors: list[str] = Field(default=[], description="what was shown at the sign-in, as RFC 8176 names it")
     issuer: str | None = Field(default=None, description="where the session was begun, unless here")
+    console: str | None = Field(
+        default=None, description="where people open this service in a browser; not said with a new session"
+    )
 
 
 class SignIn(Model):
@@ -140,7 +148,7 @@ class AcceptInvitation(Model):
     """The invited person's choice of password."""
 
     token: Annotated[str, StringConstraints(max_length=200), Field(repr=False)]
-    password: Annotated[Password, Field(min_length=12)]
+    password: Annotated[Password, Field(description=_RULE_OF_NEW)]
     name: PersonName | None = Field(
         default=None, description="only for the bootstrap link, whose person has no name yet"
     )
@@ -162,7 +170,7 @@ class PasswordChange(Model):
     """One's password, and the one to replace it."""
 
     password: Password
-    new_password: Annotated[Password, Field(min_length=12)]
+    new_password: Annotated[Password, Field(description=_RULE_OF_NEW)]
 
 
 class OpenSession(Model):
