@@ -79,6 +79,7 @@ def test_somebody_of_the_directory_signs_in_with_its_password_and_sees_what_the_
     house: House, domain: Domain
 ) -> None:
     page = house.page(None, "/sign-in")
+    expect(page.get_by_text("name@domain or DOMAIN\\name")).to_be_visible()
     page.get_by_label("Name", exact=True).fill("CORP\\alice")
     page.get_by_label("Password", exact=True).fill("not the password")
     page.get_by_role("button", name="Sign in", exact=True).click()

@@ -56,6 +56,9 @@ def test_a_plan_that_comes_in_moves_nothing_and_the_click_lands_on_the_plan_that
     expect(page.get_by_role("article")).to_contain_text("archive:/first")
     button.click()
     expect(page.get_by_text("Approved.", exact=True)).to_be_visible()
+    done = page.get_by_role("status").filter(has_text="You approved this plan")
+    expect(done).to_contain_text("Nothing more is asked of you")
+    expect(done.get_by_role("link", name="Transfers")).to_be_visible()
     verdicts = {one: house.people["ada"].call("GET", f"/plans/{one}")["approvals"] for one in (first, second)}
     assert len(list_of(verdicts[first])) == 1
     assert list_of(verdicts[second]) == []
@@ -94,7 +97,7 @@ def test_a_refused_plan_says_so_to_its_requester_and_leaves_the_inbox_of_the_oth
     expect(refuse).to_have_attribute("aria-description", "Give a reason for refusing.")
     bob.get_by_label("Reason").fill("the tape is full")
     refuse.click()
-    expect(bob.get_by_text("Refused.", exact=True)).to_be_visible()
+    expect(bob.get_by_text("Refused. It can't start any more")).to_be_visible()
     over = ada.get_by_role("alert").filter(has_text="This plan can't start any more")
     expect(over).to_contain_text("the tape is full", timeout=LONG_MS)
     expect(ada.get_by_text("Can't start", exact=True)).to_be_visible()

@@ -40,6 +40,21 @@ async def test_a_node_joins_with_a_one_time_token_and_its_roots_become_endpoints
 
 
 @pytest.mark.anyio
+async def test_health_names_the_nodes_that_are_away_to_who_may_list_them(quiet_site: Site) -> None:
+    made = await quiet_site.ada.port.create_join_token(m.JoinTokenRequest(name="dtn1"))
+    node = await join(quiet_site, made.token, "dtn1", [])
+    nodes = quiet_site.use_cases.nodes
+    await quiet_site.until_nodes(lambda: nodes.attached_count == 1)
+    assert (await quiet_site.ada.port.health()).nodes_away == []
+    await node.close()
+    await quiet_site.until_nodes(lambda: nodes.attached_count == 0)
+    assert (await quiet_site.ada.port.health()).nodes_away == ["dtn1"]
+    assert (await quiet_site.use_cases.health.report(None)).nodes_away == []
+    await quiet_site.ada.port.revoke_node("dtn1")
+    assert (await quiet_site.ada.port.health()).nodes_away == []
+
+
+@pytest.mark.anyio
 async def test_a_join_token_is_good_for_one_node(quiet_site: Site) -> None:
     made = await quiet_site.ada.port.create_join_token(m.JoinTokenRequest(name="dtn1"))
     assert any(made.token in command for command in made.commands)

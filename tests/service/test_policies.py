@@ -1,13 +1,15 @@
 import asyncio
+from datetime import timedelta
 from threading import Event
 
 import pytest
 from sqlalchemy import update
-from tests.servers.site import Site
+from tests.servers.site import Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
-from headrace.api.store.tables_site import PolicyRow
+from headrace.api.store.tables_site import IdentityRow, PersonRow, PolicyRow
+from headrace.api.store.tables_work import ApprovalRow
 from headrace.client import models as m
 from headrace.guardrails import check_policy
 
@@ -83,6 +85,36 @@ async def test_a_policy_is_checked_before_it_is_kept(quiet_site: Site) -> None:
     with refused("policy_invalid"):
         await port.propose_policy(m.PolicyText(text="permit"))
     assert len(await port.policies()) == 1
+
+
+@pytest.mark.anyio
+async def test_people_of_one_name_are_told_apart_by_the_provider_that_gave_it(site: Site) -> None:
+    ada, pia = site.ada, await site.person("pia", "policy_admin", "approver", "requester")
+    (site.lab / "a.txt").write_text("a")
+    plan = await ada.plan("lab:/a.txt", "archive:/a.txt")
+    async with site.service.whole.core.database.write() as tx:
+        elsewhere = update(PersonRow).where(PersonRow.id == pia.principal.id)
+        await tx.execute(elsewhere.values(name="ada", name_key=f"identity:{pia.principal.id}"))
+        tx.add(
+            IdentityRow(
+                issuer="https://login.example", subject="7", person=pia.principal.id, name="ada", groups=(),
+                created=site.clock(), seen=site.clock(),
+            )
+        )  # fmt: skip
+        tx.add(
+            ApprovalRow(
+                plan=plan.id, requester=ada.principal.id, approver=pia.principal.id, verdict="approved",
+                digest=digest_of(plan), at=site.clock(), expires=site.clock() + timedelta(hours=1), reason="",
+                policy_version="1", id="ap_1", roles=("approver",), groups=(), nonce="0",
+            )
+        )  # fmt: skip
+    assert [one.person for one in (await ada.port.plan(plan.id)).approvals] == ["ada (https://login.example)"]
+    found = {one.name for one in await ada.port.who_may(m.WhoMayRequest(destination="archive:/"))}
+    assert {"ada", "ada (https://login.example)"} <= found
+    await ada.port.propose_policy(m.PolicyText(text=OPEN, note=""))
+    with refused("publish_own_policy") as info:
+        await ada.port.publish_policy("2")
+    assert "ada (https://login.example)" in info.value.problem.detail
 
 
 @pytest.mark.anyio

@@ -47,7 +47,7 @@ async def test_whoever_has_a_session_alone_confirms_nothing(strict: Site) -> Non
     [confirmed] = await strict.audited("confirmed")
     assert confirmed.detail["proof"] == "password"
     [failed] = await strict.audited("proof_failed")
-    assert failed.person == strict.ada.principal.id
+    assert (failed.person, failed.detail["reason"]) == (strict.ada.principal.id, "The password is wrong.")
 
 
 @pytest.mark.anyio
@@ -381,7 +381,7 @@ async def test_a_fresh_session_from_a_provider_adds_no_passkey_alone(quiet_site:
 async def test_a_passkey_signs_in(quiet_site: Site) -> None:
     device, people = Device(), quiet_site.use_cases.people
     await added(quiet_site.ada, device, m.Proven(password=PASSWORD))
-    assert people.ways().passkeys == "http://localhost"
+    assert (people.ways().passkeys, people.ways().directory) == ("http://localhost", False)
     given = device.get(people.ask_passkey())
     session = await people.sign_in_by_passkey(given, "192.0.2.3")
     assert session.me.id == quiet_site.ada.principal.id

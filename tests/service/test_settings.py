@@ -141,6 +141,30 @@ def test_a_secret_that_others_may_read_or_change_is_refused_by_its_file(tmp_path
         read_issuers(issuers, read_secret)
 
 
+def test_a_secret_that_is_missing_or_empty_is_named_by_its_key_with_how_to_give_it(tmp_path: Path) -> None:
+    file = written(tmp_path, DIRECTORY)
+    issuers = tmp_path / "issuers.toml"
+    issuers.write_text(
+        '[[issuer]]\nid = "corp"\nname = "Corp"\nurl = "https://login.example"\nclient_id = "headrace"\n'
+        'client_secret_file = "secret"\n'
+    )
+    for break_it in (lambda: (tmp_path / "secret").write_text("\n"), (tmp_path / "secret").unlink):
+        break_it()
+        with pytest.raises(SettingError) as refused:
+            read_directories(file)
+        for part in (
+            "HEADRACE_DIRECTORIES",
+            "`secret_file` of the directory `corp.test`",
+            "svc@corp.test",
+            "chmod 600",
+        ):
+            assert part in str(refused.value)
+        with pytest.raises(IssuerError) as at_provider:
+            read_issuers(issuers, read_secret)
+        for part in ("issuers.toml", "`client_secret_file`", "Write the client's secret into a file", "chmod 600"):
+            assert part in str(at_provider.value)
+
+
 def test_a_name_of_two_directories_is_refused(tmp_path: Path) -> None:
     other = DIRECTORY | {"domain": '"other.test"', "netbios": '"OTHER"', "suffixes": '["Corp.Test"]'}
     with pytest.raises(SettingError, match=r"`corp\.test` is a name of two"):

@@ -17,6 +17,10 @@ def test_auth_check_ends_with_one_and_says_what_is_wrong_with_a_provider(
     checked = operator.run("auth", "check", HEADRACE_OIDC_ISSUERS=file)
     assert checked.code == 0, checked.out
     assert "it knows the client `checked`" in checked.out
+    assert "and no other: http://127.0.0.1:8470/api/v1/sign-in/corp/callback" in checked.out
+    elsewhere = {"HEADRACE_LISTEN": "0.0.0.0:8470", "HEADRACE_TLS_CERT": "x", "HEADRACE_TLS_KEY": "x"}
+    unknown = operator.run("auth", "check", HEADRACE_OIDC_ISSUERS=file, **elsewhere).out
+    assert "<HEADRACE_PUBLIC_URL>/api/v1/sign-in/corp/callback (set `HEADRACE_PUBLIC_URL`" in unknown
     private(tmp_path / "client.secret", "wrong")
     refused = operator.run("auth", "check", "--json", HEADRACE_OIDC_ISSUERS=file)
     assert refused.code == 1

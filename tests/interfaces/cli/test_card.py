@@ -1,4 +1,5 @@
 import io
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -53,13 +54,30 @@ def test_a_plan_card_says_in_words_what_will_be_lost() -> None:
         "identical_files": 310, "excluded_files": 12, "conflicts": 1, "conflicts_sample": ["differs"],
     }  # fmt: skip
     card = shown(plan_card(plan(survey=survey, decision={"outcome": "confirm"})), width=200)
-    assert "7 files (12.0 MB) at the destination will be replaced; what they hold now is lost: old0, old1" in card
+    assert "7 files (12.0 MB) at the destination will be replaced; the content there now is lost: old0, old1" in card
     assert "and 2 more" in card
-    assert "2 entries (1.00 kB) at the destination will be deleted and is lost: gone, also gone" in card
+    assert "2 entries (1.00 kB) at the destination will be deleted, which nothing undoes: gone, also gone" in card
     assert "310 files already there, skipped" in card
     assert "12 files by the filters" in card
     assert "1 file meets something different at the destination, which stays: differs" in card
     assert "allowed once it is confirmed" in card
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_said_of_losses_fits_one_and_many(count: int) -> None:
+    survey = {
+        "overwrites": count,
+        "deletes": count,
+        "conflicts": count,
+        "skipped_special": count,
+        "excluded_files": count,
+    }
+    card = " ".join(shown(plan_card(plan(survey=survey)), width=200).split())
+    file, entry, meets = [("1 file", "1 entry", "meets"), ("2 files", "2 entries", "meet")][count - 1]
+    assert f"{file} (0 B) at the destination will be replaced; the content there now is lost" in card
+    assert f"{entry} (0 B) at the destination will be deleted, which nothing undoes" in card
+    assert f"{file} {meets} something different" in card
+    assert not re.search(r"\b(they|their|is lost:? gone|hold)\b", card)
 
 
 def test_a_plan_card_counts_approvals() -> None:

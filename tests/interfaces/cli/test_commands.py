@@ -112,6 +112,23 @@ def test_wrong_usage_exits_2_and_says_what_is_right(tmp_path: Path, arguments: t
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("undo",), "there is no undo. To stop a transfer that runs: headrace cancel TRANSFER"),
+        (("undo", "tr_1"), "headrace losses PLAN"),
+        (("revert",), "there is no undo"),
+        (("rm", "a:/x"), "headrace sync SOURCE DESTINATION --delete"),
+        (("passkeys",), "headrace people passkeys"),
+    ],
+)
+def test_a_command_that_people_expect_says_what_there_is_instead(
+    tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    done = headrace(*arguments, config=tmp_path)
+    assert (done.returncode, says in done.stderr, "Usage" in done.stderr) == (2, True, False), done.stderr
+
+
 def test_without_a_service_the_exit_code_is_7_and_json_is_one_document(tmp_path: Path) -> None:
     done = headrace("status", "--json", config=tmp_path)
     assert done.returncode == 7

@@ -66,8 +66,20 @@ def test_a_wrong_password_and_no_login_exit_8(service: Service, anna: Person, tm
     assert wrong.code == 8
     assert stranger.run("login", "--name", anna.name, "--password-stdin", typed=f"{PASSWORD}\n").code == 0
     assert stranger.run("status").code == 0
-    assert stranger.run("logout").code == 0
+    with_token = stranger.run("logout", HEADRACE_TOKEN="hrt_x")  # noqa: S106 - no secret
+    assert (with_token.code, with_token.out) == (0, f"Signed out of {service.url}.\n"), with_token.err
+    again = stranger.run("logout")
+    assert (again.code, again.out) == (0, f"You are not signed in at {service.url}; there is nothing to end.\n")
     assert stranger.run("status").code == 8
+
+
+def test_a_session_that_ended_elsewhere_is_forgotten_calmly(service: Service) -> None:
+    lea = service.person("lea", "viewer")
+    assert "You have no passkeys. Add one in the console, in a browser: " in lea.run("people", "passkeys").out
+    assert service.url + "/account" in lea.run("people", "passkeys").out
+    assert service.admin.run("people", "disable", "lea", "--yes").code == 0
+    left = lea.run("logout")
+    assert (left.code, "had ended already" in left.out) == (0, True), left.err
 
 
 def test_a_copy_arrives_whole_and_a_second_one_moves_nothing(service: Service, anna: Person, here: str) -> None:

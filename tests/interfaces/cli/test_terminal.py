@@ -204,9 +204,50 @@ def test_a_password_typed_at_the_terminal_goes_with_the_very_request_that_was_re
         person.type(typed)
         assert person.ends_with() == 0, person.shown
     assert typed not in person.shown
+    assert "Approved. As the service says." in person.shown
+    assert "To see later whether it runs: headrace plan pl_1" in person.shown
     first, second = (json.loads(body) for body in bodies(script))
     assert (first["reason"], "password" in first) == ("fine", False)
     assert second == {**first, "password": typed}
+
+
+def test_people_of_one_name_are_listed_with_where_they_are_known(script: Script, tmp_path: Path) -> None:
+    listed = people(pn_1="sam", pn_2="Sam", pn_3="eve")
+    listed["items"][1]["identities"] = [
+        {"issuer": "https://login.example", "subject": "7", "name": "Sam", "groups": [], "seen": AT, "gone": None}
+    ]
+    script.answers = [answer(listed)]
+    shown = Person("x", script.url, tmp_path).run("people").out
+    assert "sam (of this service)" in shown
+    assert "Sam (https://login.example)" in shown
+    assert "eve (" not in shown
+
+
+def test_health_names_nodes_that_are_away(script: Script, tmp_path: Path) -> None:
+    health = {"status": "ok", "version": "1", "nodes_attached": 1, "nodes_away": ["dtn2"], "audit": "ok", "key": "k"}
+    script.answers = [answer(health)]
+    assert "Away: dtn2 (`headrace nodes` says since when)." in Person("x", script.url, tmp_path).run("health").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("endpoints",), "There are no endpoints that you may see."),
+        (("nodes",), "No node has joined."),
+        (("ca", "list"), "headrace ca issue NAME"),
+        (("halts",), "Nothing is halted."),
+        (("token", "list"), "headrace token create NAME"),
+        (("plans",), "There are no such plans."),
+        (("plans", "--awaiting-me"), "No plan of others waits for your approval."),
+        (("status",), "There are no such transfers."),
+    ],
+)
+def test_an_empty_list_says_so_and_what_would_fill_it(
+    script: Script, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    script.answers = [answer({"items": []})]
+    done = Person("x", script.url, tmp_path).run(*arguments)
+    assert (done.code, says in done.out) == (0, True), done.err + done.out
 
 
 def test_an_administrator_removes_somebodys_lost_passkey_with_a_proof(script: Script, tmp_path: Path) -> None:
@@ -281,7 +322,10 @@ def test_a_person_is_found_by_name_by_id_or_by_its_unique_beginning_before_a_pas
         assert script.seen[-1].path == f"/api/v1/people/{meant}/invitations"
     for called, said in (
         ("Bob", "No person has the name or id `Bob`; `headrace people` lists them."),
-        ("eve", "`eve` fits 2 people; name one by id: pn_2c (eve, active), pn_3d (eve, active)."),
+        (
+            "eve",
+            "fits 2 people; name one by id: pn_2c (eve, of this service, active), pn_3d (eve, of this service, active)",
+        ),
         ("pn_2", "`pn_2` fits 2 people"),
     ):
         script.seen.clear()

@@ -95,6 +95,15 @@ async def test_a_person_signs_in_and_out_over_http(quiet_site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_proof_that_is_refused_is_audited_with_the_address_that_it_came_from(quiet_site: Site) -> None:
+    async with browser(quiet_site, **await bearer(quiet_site)) as client:
+        change = {"password": "not this one at all", "new_password": "tungsten marble orchard 77 lantern"}
+        assert code_of(await client.post("/me/password", json=change)) == (403, "proof_refused")
+    [failed] = await quiet_site.audited("proof_failed")
+    assert failed.detail["address"] == "127.0.0.1"
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize(("scheme", "cookie"), [("http", "headrace"), ("https", "__Host-headrace")])
 async def test_a_browser_gets_a_cookie_that_only_its_own_pages_can_use(
     quiet_site: Site, scheme: str, cookie: str

@@ -135,7 +135,9 @@ AT_ONCE = one("group", "cryo", transfers=2)
         ),
         (FILES, Used(files=3), Used(files=2), ""),
         (FILES, Used(files=3), Used(files=3), "2 of 5 files a day are left"),
+        (FILES, Used(files=4), Used(files=3), "1 of 5 files a day is left"),
         (AT_ONCE, Used(transfers=1), Used(transfers=1), ""),
+        (AT_ONCE, Used(transfers=1), Used(transfers=2), "1 transfer under the quota of group `cryo` has not ended"),
         (
             AT_ONCE,
             Used(transfers=2),

@@ -105,3 +105,17 @@ def test_the_next_step_of_a_transfer_is_said_for_each_caller(
     step = next_step(transfer, caller)
     assert (step.kind, step.by) == (kind, by), step.message
     assert step.message
+
+
+def test_what_a_token_may_not_do_is_said_in_words_with_the_scope_that_allows_it() -> None:
+    other = objection_to(RUNNING, HELPER, "cancel")
+    assert other is not None
+    assert "its token may not run and steer what others planned" in other.detail
+    assert "made with `--scope transfer:run:all`" in other.detail
+    deletes = objection_to(replace(FAILED, deletes=True), PIPELINE, "retry")
+    assert deletes is not None
+    assert "your token may not run plans that delete files" in deletes.detail
+    looks = objection_to(RUNNING, assistant(ADA, None, Scope.TRANSFER_READ), "cancel")
+    assert looks is not None
+    assert "this token may not" in looks.detail
+    assert all(scope.in_words for scope in Scope)

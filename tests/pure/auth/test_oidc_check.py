@@ -57,6 +57,16 @@ async def test_a_wrong_secret_clock_or_device_grant_and_keys_that_cannot_be_used
     assert "the keys can't be used" in (await said_of(anew))[1][0]
 
 
+async def test_what_to_register_is_said_first_also_without_an_answer_and_without_a_public_address() -> None:
+    away = replace(issuer_at("http://127.0.0.1:9"), client_secret="s")  # noqa: S106 - no secret
+    for public_url, told in (
+        ("https://here.example", "https://here.example/api/v1/sign-in/corp/callback"),
+        ("", "<HEADRACE_PUBLIC_URL>/api/v1/sign-in/corp/callback (set `HEADRACE_PUBLIC_URL`"),
+    ):
+        found = [one async for one in check_issuer(away, public_url, lambda: datetime.now(UTC))]
+        assert (found[0].good, told in found[0].said, found[-1].good) == (True, True, False)
+
+
 async def test_a_provider_that_is_not_there_is_said(anew: Documents) -> None:
     assert "nothing listens there" in (await said_of(anew, url="http://127.0.0.1:9"))[1][0]
     assert "`ca_file` can't be read" in (await said_of(anew, ca_file="/nowhere"))[1][0]

@@ -1,12 +1,14 @@
 """Typed slots go through the same resolution, refusals and questions as words."""
 
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.pure.language.made import CONTEXT
+from tests.pure.language.made import CONTEXT, read
 
+from headrace.guardrails.intents.text import in_words
 from headrace.guardrails.language import (
     Changes,
     Context,
@@ -16,6 +18,7 @@ from headrace.guardrails.language import (
     Target,
     apply_changes,
     check_intent,
+    disagreements,
 )
 
 NOW = CONTEXT.now
@@ -199,3 +202,51 @@ def test_a_form_that_is_not_right_says_which_slot_and_why(form: dict[str, Any], 
 def test_a_context_that_is_not_right_says_why(form: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Context.from_json(form)
+
+
+RAW = re.compile(r"[a-z]+_[a-z_]+|`(?:start|window|since|state|select|ref|include|exclude|deadline)`")
+"""How slots are called inside, which no sentence for people does."""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rate_limit_bps": 0},
+        {"min_size": -1},
+        {"min_size": 9, "max_size": 3},
+        {"start": NOW - timedelta(seconds=1)},
+        {"start": NOW + timedelta(hours=2), "deadline": NOW + timedelta(hours=1)},
+        {"modified_after": NOW, "modified_before": NOW},
+        {"window": ("22:00", "22:00")},
+        {"exclude": ("../x",)},
+        {"action": "confirm", "target": Target(id="7f3a")},
+        {"action": "cancel", "target": Target(select="tallest")},
+        {"action": "cancel", "target": Target(state="asleep")},
+        {"action": "cancel", "target": Target(since=NOW + timedelta(hours=1))},
+    ],
+)
+def test_a_question_names_slots_in_words(change: dict[str, Any]) -> None:
+    asked = check_intent(replace(COPY, **change), CONTEXT).questions
+    assert asked
+    assert [one.message for one in asked if RAW.search(one.message)] == []
+
+
+def test_questions_about_words_name_slots_in_words_too() -> None:
+    for words in (
+        "cancel 7f3a9c every day at 2am",
+        "pause it, no faster than 5 Gb/s",
+        "copy krios1:/a to archive:/b, larger than 5 GB and smaller than 1 GB",
+    ):
+        asked = read(words).questions
+        assert asked, words
+        assert [one.message for one in asked if RAW.search(one.message)] == []
+    typed = check_intent(COPY, CONTEXT).intent
+    [unlike] = disagreements(read("copy krios1:/a to archive:/b no faster than 5 Gb/s"), typed)
+    assert unlike.slot == "rate_limit_bps"
+    assert "for the rate limit, and the fields beside them leave that out" in unlike.message
+
+
+def test_each_slot_has_words() -> None:
+    for slot in fields(Changes):
+        if slot.name != "cleared":
+            assert not RAW.search(in_words(slot.name))

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headrace.api.transfers.advice import ADVICE
+from headrace.api.transfers.advice import ADVICE, advice_on
 from headrace.api.transfers.state_machine import (
     END_STATES,
     OBSTACLES,
@@ -429,3 +429,9 @@ def test_each_code_of_a_file_has_the_advice_of_the_documentation() -> None:
         line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")
     )}  # fmt: skip
     assert documented == ADVICE
+
+
+def test_a_file_with_a_code_of_another_version_has_advice_too() -> None:
+    assert "retry the failed files" in advice_on("not_known_yet", retry=True)
+    assert "make a new plan" in advice_on("not_known_yet", retry=False)
+    assert advice_on("no_space", retry=True) == ADVICE["no_space"]

@@ -2622,6 +2622,12 @@ export interface components {
             /** Nodes Attached */
             nodes_attached: number;
             /**
+             * Nodes Away
+             * @description names of nodes that have joined and are not attached; told to whoever may list nodes
+             * @default []
+             */
+            nodes_away: string[];
+            /**
              * Status
              * @enum {string}
              */
@@ -4789,6 +4795,12 @@ export interface components {
          * @description How people sign in here, beside a local name and password.
          */
         SignInWays: {
+            /**
+             * Directory
+             * @description whether people sign in with the name and password of a directory: name@domain or DOMAIN\name
+             * @default false
+             */
+            directory: boolean;
             /**
              * Passkeys
              * @description the origin at which passkeys work; none: nowhere

@@ -4,7 +4,6 @@ import { Link } from "@tanstack/react-router";
 import { answer, api } from "../api/client";
 import { meQuery, peopleQuery } from "../api/queries";
 import type { Person } from "../api/schema";
-import { visible } from "../format/text";
 import { t, tData } from "../i18n";
 import { GroupMap } from "../people/GroupMap";
 import { Invite } from "../people/Invite";
@@ -13,6 +12,7 @@ import { Listing } from "../ui/Listing";
 import { useAsked } from "../ui/asked";
 import { Act, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { toldApart } from "../ui/who";
 import { PersonBadge } from "../ui/state";
 
 export function People() {
@@ -31,7 +31,7 @@ export function People() {
           <Table.Tr key={person.id}>
             <Table.Td>
               <Link to="/people/$person" params={{ person: person.id }}>
-                <strong>{visible(person.name)}</strong>
+                <strong>{toldApart(person, people)}</strong>
               </Link>
             </Table.Td>
             <Table.Td>
@@ -65,7 +65,7 @@ export function People() {
       </Listing>
       {leaving.one !== null && (
         <Reasoned
-          title={t("people.disable.one", { name: visible(leaving.one.name) })}
+          title={t("people.disable.one", { name: toldApart(leaving.one, people) })}
           detail={t("people.disable.detail")}
           verb={t("people.disable")}
           reason="none"

@@ -36,7 +36,16 @@ export function SignIn() {
         signIn.mutate();
       }}
     >
-      <TextInput label={t("person.name")} autoComplete="username" required withAsterisk={false} value={name} onChange={(event) => setName(event.currentTarget.value)} autoFocus />
+      <TextInput
+        label={t("person.name")}
+        description={ways?.directory === true ? t("signIn.directory") : undefined}
+        autoComplete="username"
+        required
+        withAsterisk={false}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        autoFocus
+      />
       <PasswordInput
         label={t("person.password")}
         autoComplete="current-password"

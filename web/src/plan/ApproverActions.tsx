@@ -1,7 +1,8 @@
 /** Another person's yes or no to exactly this plan. */
 
-import { Checkbox, Text, Textarea } from "@mantine/core";
+import { Alert, Checkbox, Text, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { planQuery } from "../api/queries";
@@ -44,6 +45,18 @@ export function ApproverActions({ plan }: { plan: Plan }) {
       <Text>
         <Prose>{plan.next_step.message}</Prose>
       </Text>
+      {say.data !== undefined && say.variables === "approved" && (
+        <Alert color="green" role="status" title={t("approval.done")}>
+          {t("approval.done.next")}{" "}
+          {say.data.transfer == null ? (
+            <Link to="/transfers">{t("nav.transfers")}</Link>
+          ) : (
+            <Link to="/transfers/$transfer" params={{ transfer: say.data.transfer }}>
+              {t("approval.done.transfer")}
+            </Link>
+          )}
+        </Alert>
+      )}
       {said.length > 0 && (
         <Checkbox checked={read} onChange={(event) => setRead(event.currentTarget.checked)} label={t("approval.read", { losses: said.join(" ") })} />
       )}

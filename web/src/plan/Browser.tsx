@@ -9,8 +9,8 @@ import { folderQuery } from "../api/queries";
 import type { Endpoint, Entry } from "../api/schema";
 import { join, parent, splitLocation } from "../format/path";
 import { visible } from "../format/text";
-import { bytes, count } from "../format/units";
-import { t } from "../i18n";
+import { bytes } from "../format/units";
+import { t, tn } from "../i18n";
 import { Failure, Loading, Time } from "../ui/basics";
 import classes from "./Browser.module.css";
 import type { Draft } from "./intent";
@@ -110,7 +110,7 @@ function Folder({ end, endpoint, path, chosen, open, take }: FolderProps) {
   if (folder.isPending) return <Loading />;
   if (folder.isError) return <Failure error={folder.error} again={() => void folder.refetch()} />;
   const first = folder.data.pages[0];
-  if (first?.names_withheld === true) return <Text c="dimmed">{t("browse.withheld", { n: count(first.count) })}</Text>;
+  if (first?.names_withheld === true) return <Text c="dimmed">{t("browse.withheld", { names: tn("count.names", first.count) })}</Text>;
   return (
     <>
       <div ref={box} className={classes.list} tabIndex={0} role="group" aria-label={t("browse.entries", { where: `${endpoint}:${path}` })}>

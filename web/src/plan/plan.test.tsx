@@ -159,6 +159,18 @@ const lost: SurveyCounts = {
   deletes: 3, deleted_bytes: 30, destination_free_bytes: 1, sample: [], overwrites_sample: [], deletes_sample: ["a"], conflicts_sample: [],
 };
 
+it.each([
+  [1, "1 file (1 B) at", "1 name (1 B) at"],
+  [2, "2 files (2 B) at", "2 names (2 B) at"],
+])("what is said of %i losses fits their number", async (count, files, names) => {
+  const survey = { ...lost, overwrites: count, overwritten_bytes: count, deletes: count, deleted_bytes: count };
+  await show(<Losses plan={{ ...plan, survey, intent }} survey={survey} />);
+  const said = document.body.textContent;
+  expect(said).toContain(files);
+  expect(said).toContain(names);
+  expect(said).not.toMatch(/\b(they|them|their|is lost them)\b/);
+});
+
 it("all names that a plan deletes can be read, page by page", async () => {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   const loss = (path: string) => ({ how: "deleted" as const, path, kind: "file" as const, bytes: 1 });

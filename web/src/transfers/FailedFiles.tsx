@@ -26,13 +26,16 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
       {failed.isSuccess && shown.length === 0 && <Empty title={t("failed.none")}>{t("failed.none.detail")}</Empty>}
       {shown.length > 0 && (
         <Listing part label={t("failed.title")} heads={[t("failed.path"), t("failed.why"), t("failed.retry")]}>
-          {shown.map(({ path, error, message, retry }) => (
+          {shown.map(({ path, error, message, retry, advice }) => (
             <Table.Tr key={path}>
               <Table.Td className={classes.wide}>
                 <Name wrap>{path}</Name>
               </Table.Td>
               <Table.Td className={classes.wide}>
                 <Prose>{message}</Prose>
+                <div>
+                  <Prose>{advice}</Prose>
+                </div>
                 <div className={classes.mono}>{error}</div>
               </Table.Td>
               <Table.Td>

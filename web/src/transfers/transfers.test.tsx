@@ -3,11 +3,12 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
 import { fireEvent, render, screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { meQuery } from "../api/queries";
+import { failedQuery, meQuery } from "../api/queries";
 import type { Me, Progress, Transfer, TransferIntent } from "../api/schema";
 import { forNow } from "./again";
 import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
+import { FailedFiles } from "./FailedFiles";
 
 const progress: Progress = {
   files_total: 2, files_done: 1, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
@@ -100,4 +101,24 @@ it.each([["one's own transfer", "pn_1", null], ["the transfer of somebody else",
   fireEvent.click(screen.getByRole("button", { name: "Pause" }));
   const pause = within(screen.getByRole("dialog")).getByRole("button", { name: "Pause" });
   expect(pause.getAttribute("aria-description")).toBe(needs);
+});
+
+it("each failed file shows its reason and what to do", () => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  const items = [
+    { path: "a", error: "no_space", message: "no space left", retry: true, advice: "Free space, then retry." },
+    { path: "b", error: "source_unsupported", message: "a socket", retry: false, advice: "Exclude it." },
+  ];
+  client.setQueryData(failedQuery("tr_1").queryKey, { pages: [{ items, next: null }], pageParams: [""] });
+  render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={client}>
+        <FailedFiles transfer={steered({})} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  const [, first, second] = screen.getAllByRole("row");
+  for (const [row, ...texts] of [[first, "no space left", "Free space, then retry."], [second, "a socket", "Exclude it."]] as const) {
+    for (const text of texts) expect(row?.textContent).toContain(text);
+  }
 });

@@ -5,10 +5,10 @@ import type { ReactNode } from "react";
 import { expect, it, vi } from "vitest";
 import type { ListFilter } from "../api/queries";
 import { ApiError, inWords, toProblem, Unreachable } from "../api/problem";
-import type { Me } from "../api/schema";
+import type { Me, Person } from "../api/schema";
 import { Act, Copyable, Failure, Name } from "./basics";
 import { Filters } from "./Filters";
-import { who } from "./who";
+import { toldApart, who } from "./who";
 import { whyNot } from "./permissions";
 import { useProof } from "./proof";
 
@@ -116,4 +116,13 @@ it("the password is asked for when the service wants a proof, goes with one yes,
   await userEvent.click(screen.getByRole("button", { name: "Yes" }));
   expect(sent.mock.calls).toEqual([[{}], [{ password: "correct horse" }], [{}]]);
   expect(screen.queryByLabelText("Your password, for this and nothing else")).toBeNull();
+});
+
+it("people of one name are told apart by where they are known", () => {
+  const person = (id: string, name: string, ...issuers: string[]): Person => ({
+    id, name, roles: [], groups: [], granted_roles: [], granted_groups: [], state: "active", kind: "person", created: "2026-01-01T00:00:00Z",
+    identities: issuers.map((issuer) => ({ issuer, subject: id, name, groups: [], seen: "2026-01-01T00:00:00Z", gone: null })),
+  });
+  const people = [person("1", "Sam"), person("2", "sam", "https://login.example"), person("3", "Eve", "https://login.example")];
+  expect(people.map((one) => toldApart(one, people))).toEqual(["Sam (of this service)", "sam (https://login.example)", "Eve"]);
 });

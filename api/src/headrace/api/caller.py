@@ -34,6 +34,8 @@ class Caller:
     """Whether the call came from the host that the service runs on: only there does a bare path mean `local`."""
     again: Callable[[], Awaitable[Principal]] | None = None
     """Verifies the secret that came with the call once more; raises when it counts no longer."""
+    address: str = ""
+    """From which network address the call came, where that is known."""
 
     async def renewed(self, method: str) -> Self:
         """Return the caller with the rights of now, for calls that take long; raises when `method` is not theirs."""

@@ -145,11 +145,15 @@ def out_of_reach(principal: Principal, scopes: frozenset[Scope]) -> ServiceError
             "under People, or with `headrace people set`",
             scopes=() if principal.session else tuple(sorted(scopes)),
         )
-    wanted = listed([f"`{scope}`" for scope in sorted(scopes)], "or")
+    return lacking(*sorted(scopes))
+
+
+def lacking(*scopes: Scope, who: str = "this token may not") -> ServiceError:
+    """Say what a token may not do, in words, and with which scope one may."""
+    deeds = listed([scope.in_words for scope in scopes], "or")
+    wanted = listed([f"`--scope {scope}`" for scope in scopes], "or")
     return ServiceError(
-        Code.FORBIDDEN,
-        f"this token does not have the scope {wanted}; use one that has it (`headrace token create … --scope SCOPE`)",
-        scopes=tuple(sorted(scopes)),
+        Code.FORBIDDEN, f"{who} {deeds}: use one that was made with {wanted} (`headrace token create`)", scopes=scopes
     )
 
 

@@ -153,7 +153,10 @@ def check_service_roles(roles: frozenset[Role]) -> None:
 def need_admin(by: Principal) -> None:
     """Demand an admin in their own session; raises `not_allowed`."""
     if Scope.ADMIN not in by.scopes or not by.session:
-        raise AuthError(AuthCode.NOT_ALLOWED, f"This needs the scope `{Scope.ADMIN}` in your own session.")
+        raise AuthError(
+            AuthCode.NOT_ALLOWED,
+            "Only an administrator may do this, in their own session: ask one, or sign in as one. A token does not do.",
+        )
 
 
 @contextmanager

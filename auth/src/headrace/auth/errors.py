@@ -77,8 +77,9 @@ class TooManyAttempts(AuthError):  # noqa: N818 - says what is the case
 
     def __init__(self, retry_after_s: int, *, about: str = "", person: str | None = None) -> None:
         """Say how many seconds to wait; `about` tells the log alone who tried where."""
-        said = f"There were too many attempts; try again in {retry_after_s} seconds."
+        wait = f"{retry_after_s} second{'s' if retry_after_s != 1 else ''}"
+        said = f"There were too many attempts; try again in {wait}."
         super().__init__(AuthCode.TOO_MANY_ATTEMPTS, said, person=person)
         if about:
-            self.reason = f"{about}: too many attempts; {retry_after_s} seconds to wait"
+            self.reason = f"{about}: too many attempts; {wait} to wait"
         self.retry_after_s = retry_after_s

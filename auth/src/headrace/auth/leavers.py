@@ -77,7 +77,8 @@ def as_of(one: IdentityRecord, groups: frozenset[str] | None, now: datetime) -> 
 def named(names: Iterable[str]) -> str:
     """List some of these names, and how many more there are."""
     all_names = sorted(names)
-    more = f" and {len(all_names) - _MAX_NAMED} others" if len(all_names) > _MAX_NAMED else ""
+    beyond = len(all_names) - _MAX_NAMED
+    more = f" and {beyond} other{'s' if beyond > 1 else ''}" if beyond > 0 else ""
     return ", ".join(all_names[:_MAX_NAMED]) + more
 
 

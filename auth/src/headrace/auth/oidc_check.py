@@ -29,7 +29,11 @@ _OF_THE_CODE: Final = frozenset({"invalid_grant", "invalid_request"})
 
 
 async def check_issuer(issuer: Issuer, public_url: str, clock: Callable[[], datetime]) -> AsyncIterator[Finding]:
-    """Ask a provider everything that a sign-in asks, without a person; `public_url` is where people come back to."""
+    """Ask a provider everything that a sign-in asks, without a person; `public_url` is where people come back to.
+
+    First of all it says what has to be registered there: that needs no answer of the provider.
+    """
+    yield _redirect(issuer, public_url)
     provider = Provider(issuer, clock)
     try:
         document = await provider.document()
@@ -45,8 +49,6 @@ async def check_issuer(issuer: Issuer, public_url: str, clock: Callable[[], date
         return
     finally:
         await provider.close()
-    where = redirect_uri(public_url or "HEADRACE_PUBLIC_URL", issuer.id)
-    yield Finding(good=True, said=f"register this redirect URI there, and no other: {where}")
     if issuer.device_sign_in and found.device_authorization_endpoint is None:
         yield Finding(good=False, said="`device_sign_in` is on, and it signs nobody in on another device")
     grants = document.get("grant_types_supported")
@@ -54,6 +56,14 @@ async def check_issuer(issuer: Issuer, public_url: str, clock: Callable[[], date
         yield Finding(good=False, said="`watch_people` is on, and it gives no refresh tokens")
     told = document.get("backchannel_logout_supported") is True
     yield Finding(good=True, said=f"it {'says' if told else 'does not say'} here when a session ends there")
+
+
+def _redirect(issuer: Issuer, public_url: str) -> Finding:
+    where = redirect_uri(public_url or "<HEADRACE_PUBLIC_URL>", issuer.id)
+    said = f"register this redirect URI for the client `{issuer.client_id}` there, and no other: {where}"
+    if not public_url:
+        said += " (set `HEADRACE_PUBLIC_URL` to how browsers reach the service, and it is said whole)"
+    return Finding(good=True, said=said)
 
 
 def _clock(date: str | None, now: datetime) -> Finding:
@@ -75,7 +85,7 @@ def _algorithms(document: Mapping[str, object], keys: int) -> Finding:
     usable = [one for one in ALGORITHMS if isinstance(offered, list) and one in offered]
     if not usable:
         return Finding(good=False, said=f"it signs ID tokens with none of {', '.join(ALGORITHMS)}")
-    return Finding(good=True, said=f"{keys} keys; it signs with {', '.join(usable)}")
+    return Finding(good=True, said=f"{keys} key{'s' if keys != 1 else ''}; it signs with {', '.join(usable)}")
 
 
 def _ways(document: Mapping[str, object], issuer: Issuer) -> Finding:

@@ -113,10 +113,10 @@ def _secret(file: Path, where: str, read_secret: Callable[[Path], bytes]) -> str
     try:
         secret = read_secret(file).decode().strip()
     except (OSError, ValueError) as error:
-        message = f"{where}: `client_secret_file` can't be read: {error}"
+        message = f"{where}: `client_secret_file` can't be read: {error}. {_HOW_TO_GIVE}"
         raise IssuerError(message) from error
     if not secret:
-        message = f"{where}: `client_secret_file` is empty"
+        message = f"{where}: `client_secret_file`, `{file}`, is empty. {_HOW_TO_GIVE}"
         raise IssuerError(message)
     return secret
 
@@ -149,6 +149,10 @@ def _is_seconds(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_ACCESS_TOKEN_S
 
 
+_HOW_TO_GIVE: Final = (
+    "Write the client's secret into a file that only the service's account and its group may read (chmod 600 or 640), "
+    "and name it there: a whole path, or one from the folder of this file. A client without a secret has no such key"
+)
 _TEXT: Final = "a text of one line"
 _FILE: Final = "the path of a file, from the folder of this one"
 _KEYS: Final[Mapping[str, tuple[bool, Callable[[object], bool], str]]] = {

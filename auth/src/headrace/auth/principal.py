@@ -40,7 +40,25 @@ class Scope(StrEnum):
     AUDIT_READ = "audit:read"
     ADMIN = "admin"
 
+    @property
+    def in_words(self) -> str:
+        """What a call with this scope may do, as the end of a sentence."""
+        return _IN_WORDS[self]
 
+
+_IN_WORDS: Final = {
+    Scope.TRANSFER_READ: "look at transfers",
+    Scope.TRANSFER_PLAN: "plan transfers",
+    Scope.TRANSFER_RUN: "run and steer transfers",
+    Scope.TRANSFER_DELETE: "run plans that delete files",
+    Scope.TRANSFER_READ_ALL: "look at what others planned",
+    Scope.TRANSFER_RUN_ALL: "run and steer what others planned",
+    Scope.TRANSFER_APPROVE: "approve plans of others",
+    Scope.POLICY_WRITE: "change the policy",
+    Scope.NODE_WRITE: "change nodes and halt work",
+    Scope.AUDIT_READ: "read the audit log",
+    Scope.ADMIN: "administrate people",
+}
 _READ: Final = frozenset({Scope.TRANSFER_READ, Scope.TRANSFER_READ_ALL})
 _RUN: Final = frozenset({Scope.TRANSFER_RUN, Scope.TRANSFER_RUN_ALL})
 
@@ -96,6 +114,12 @@ class Principal:
     """Whether the name is of this service, where nobody else has it; others may be anybody's."""
     session_id: str | None = None
     """The id of the session, if it is one; nobody signs in with it."""
+
+    @property
+    def shown_name(self) -> str:
+        """The name as others read it: one that its owner may have chosen at a provider stands with that provider."""
+        elsewhere = self.issuer if not self.local and self.issuer and "://" in self.issuer else None
+        return f"{self.name} ({elsewhere})" if elsewhere else self.name
 
     def may(self, scope: Scope) -> bool:
         """Whether this call holds the scope."""

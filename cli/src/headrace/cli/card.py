@@ -114,7 +114,7 @@ def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
     if survey.excluded_files:
         grid.add_row("left out", f"{plural(survey.excluded_files, 'file')} by the filters")
     if survey.skipped_special:
-        grid.add_row("left out", f"{plural(survey.skipped_special, 'socket, pipe or device')}")
+        grid.add_row("left out", f"sockets, pipes and devices: {survey.skipped_special:,}")
     if survey.conflicts:
         names = _names(survey.conflicts_sample, survey.conflicts)
         meets = "meets" if survey.conflicts == 1 else "meet"
@@ -123,11 +123,11 @@ def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
     if survey.overwrites:
         lost = f"{plural(survey.overwrites, 'file')} ({byte_size(survey.overwritten_bytes)}) at the destination"
         names = _names(survey.overwrites_sample, survey.overwrites)
-        text = f"{lost} will be replaced; what they hold now is lost{names}"
+        text = f"{lost} will be replaced; the content there now is lost{names}"
         grid.add_row(Text("REPLACES", style="bold red"), Text(text, style="red"))
     if survey.deletes:
         lost = f"{plural(survey.deletes, 'entry')} ({byte_size(survey.deleted_bytes)}) at the destination"
-        text = f"{lost} will be deleted and is lost{_names(survey.deletes_sample, survey.deletes)}"
+        text = f"{lost} will be deleted, which nothing undoes{_names(survey.deletes_sample, survey.deletes)}"
         grid.add_row(Text("DELETES", style="bold red"), Text(text, style="red"))
 
 

@@ -51,7 +51,10 @@ def halts(*, json: Json = False) -> None:
     def work(command: Command) -> None:
         found = command.wait(command.headrace.halts())
         rows = ((h.id, _what(h), h.reason, h.person_name or h.person or "", local_time(h.at)) for h in found)
-        command.out.show(table(("halt", "what", "why", "by", "since"), rows))
+        if found:
+            command.out.show(table(("halt", "what", "why", "by", "since"), rows))
+        else:
+            command.out.say("Nothing is halted.")
         command.out.document(found)
 
     run(work, as_json=json)

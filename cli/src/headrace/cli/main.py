@@ -7,6 +7,7 @@ from typer.core import TyperGroup
 
 from headrace.cli.plugins import Deferred, installed
 
+_USAGE: Final = 2
 SECTIONS: Final = {
     "Move data": (
         "ask",
@@ -66,12 +67,44 @@ SECTIONS: Final = {
 """How `headrace --help` groups commands; those of packages it does not know come last."""
 
 
+_UNDO: Final = (
+    "there is no undo. To stop a transfer that runs: headrace cancel TRANSFER; what has arrived stays. Files that were "
+    "replaced or deleted are gone, unless the storage itself keeps snapshots. Before a plan runs, headrace losses PLAN "
+    "names what it would replace or delete, and headrace drop PLAN gives it up"
+)
+_DELETE: Final = (
+    "no command deletes by itself. What is at a destination and no longer at the source goes with "
+    "headrace sync SOURCE DESTINATION --delete, once its plan is confirmed"
+)
+INSTEAD: Final = {
+    **dict.fromkeys(("undo", "revert", "rollback"), _UNDO),
+    **dict.fromkeys(("rm", "delete", "remove"), _DELETE),
+    "stop": "to stop a transfer: headrace cancel TRANSFER; to let it wait: headrace pause TRANSFER",
+    "ls": "to list places: headrace endpoints; a folder: headrace browse ENDPOINT:/PATH; transfers: headrace status",
+    "list": "to list transfers: headrace status; plans: headrace plans; places: headrace endpoints",
+    "mv": "to move: headrace move SOURCE DESTINATION",
+    "passkeys": "to list your passkeys: headrace people passkeys",
+    "password": "to change your password: headrace people password",
+    "users": "to list people: headrace people",
+    "help": "for all commands: headrace --help; for one: headrace COMMAND --help",
+    "version": "for the version: headrace --version",
+}
+"""What to do instead of commands that people try and that there are not."""
+
+
 class _Commands(TyperGroup):
     """The installed commands, grouped in the help."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - click's
         super().__init__(**settings)
         self.commands.update({plugin.name: Deferred(plugin) for plugin in installed()})
+
+    def resolve_command(self, ctx: Any, args: Any) -> Any:  # noqa: ANN401 - click's
+        """Find the command; for one that people expect here, say what there is instead."""
+        if args and args[0] not in self.commands and args[0] in INSTEAD:
+            typer.echo(f"headrace: `{args[0]}` is no command: {INSTEAD[args[0]]}.", err=True)
+            raise typer.Exit(_USAGE)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - click's
         """Write one section of commands after the other."""

@@ -146,7 +146,14 @@ def plans(  # noqa: PLR0913 - one parameter a flag
             )
             for p in found
         )
-        command.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
+        if found:
+            command.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
+        elif awaiting_me:
+            command.out.say("No plan of others waits for your approval.")
+        else:
+            command.out.say(
+                "There are no such plans. To make one: headrace ask 'copy ENDPOINT:/PATH to ENDPOINT:/PATH'"
+            )
         if found.next is not None:
             command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)
@@ -255,7 +262,9 @@ def approve(
             return Exit.NEEDS_YES
         word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)
         after = proven(command, word, partial(command.headrace.approve_plan, found.id), page=f"/plans/{found.id}")
-        command.out.say("Refused." if refuse else "Approved.")
+        command.out.say(f"{'Refused' if refuse else 'Approved'}. {after.next_step.message}")
+        if not refuse:
+            command.out.note(f"To see later whether it runs: headrace plan {after.id}")
         command.out.document(after)
         return Exit.DONE
 

@@ -41,7 +41,10 @@ def ca_list(*, json: Json = False) -> None:
     def work(command: Command) -> None:
         found = command.wait(command.headrace.nodes())
         rows = ((n.name, n.state, n.key, n.pin, local_time(n.enrolled) if n.enrolled else "") for n in found)
-        command.out.show(table(("node", "state", "key", "pin", "since"), rows))
+        if found:
+            command.out.show(table(("node", "state", "key", "pin", "since"), rows))
+        else:
+            command.out.say("No node has joined. For what runs on the host that shall join: headrace ca issue NAME")
         command.out.document(found)
 
     run(work, as_json=json)

@@ -15,7 +15,7 @@ from headrace.cli.card import age, local_time, table
 from headrace.cli.command import PASSWORD_TRIES, Command, Json, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
-from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called
+from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called, told_apart
 from headrace.client import HeadraceError, HttpHeadrace
 from headrace.client import login as saved
 from headrace.client import models as m
@@ -80,7 +80,8 @@ def _by_password(command: Command, name: str, password: str) -> m.Session:
         if error.problem.code == _NOT_LET_IN:
             command.out.note(
                 "Password forgotten, or no access any more? Ask an administrator of this site for a new one-time link "
-                "(`headrace people reinvite NAME`)."
+                "(`headrace people reinvite NAME`). An account of the site's directory signs in as name@domain or "
+                "DOMAIN\\name."
             )
         raise
 
@@ -98,6 +99,7 @@ def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
     return Exit.DONE
 
 
+_NOT_SIGNED_IN = "not_signed_in"
 _NOT_LET_IN = "sign_in_refused"
 _PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
 _CODE_LIMIT_S = 600
@@ -143,15 +145,27 @@ def logout(*, json: Json = False) -> None:
 
     def work(command: Command) -> None:
         url = command.headrace.url
-        if url in saved.saved_sessions():
+        session = saved.saved_sessions().get(url)
+        said = f"Signed out of {url}." if session else f"You are not signed in at {url}; there is nothing to end."
+        if session is not None:
             try:
-                command.wait(command.headrace.sign_out())
+                command.wait(_ended(url, session.secret))
+            except HeadraceError as error:
+                if error.problem.code != _NOT_SIGNED_IN:
+                    raise
+                said = f"Your session at {url} had ended already. It is forgotten here, too."
             finally:
                 saved.forget(url)
-        command.out.say(f"Signed out of {url}.")
+        command.out.say(said)
         command.out.document({"service": url})
 
     run(work, as_json=json)
+
+
+async def _ended(url: str, secret: str) -> None:
+    """End this session, and not what a token in the environment acts for."""
+    async with HttpHeadrace(url, secret) as service:
+        await service.sign_out()
 
 
 ROLES_HELP = (
@@ -213,8 +227,9 @@ def people_list(ctx: typer.Context, *, json: Json = False) -> None:
 
     def work(command: Command) -> None:
         found = everybody(command)
+        names = told_apart(found)
         rows = (
-            (p.name, p.id, p.kind, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created))
+            (names[p.id], p.id, p.kind, ", ".join(p.roles), ", ".join(p.groups), p.state, local_time(p.created))
             for p in found
         )
         command.out.show(table(("name", "id", "kind", "roles", "groups", "state", "made"), rows))
@@ -370,10 +385,19 @@ def people_passkeys(
             return
         found = command.wait(command.headrace.passkeys(person=whose))
         rows = ((one.id, one.name, local_time(one.created), age(one.last_used)) for one in found)
-        command.out.show(table(("id", "name", "added", "used"), rows))
+        if found:
+            command.out.show(table(("id", "name", "added", "used"), rows))
+        elif whose is None:
+            command.out.say(f"You have no passkeys. Add one in the console, in a browser: {_console(command)}/account")
+        else:
+            command.out.say(f"{person} has no passkeys. People add theirs in the console: {_console(command)}/account")
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+def _console(command: Command) -> str:
+    return command.wait(command.headrace.me()).console or command.headrace.url
 
 
 @people.command("set")
@@ -507,6 +531,11 @@ def people_publish(
 
 
 def _show_bindings(command: Command, bindings: list[m.GroupBinding]) -> None:
+    if not bindings:
+        command.out.say(
+            "No group of an issuer gives anything. To propose one: headrace people bind ISSUER GROUP --role ROLE"
+        )
+        return
     rows = ((one.issuer, one.group, ", ".join(one.roles), ", ".join(one.groups)) for one in bindings)
     command.out.show(table(("issuer", "its group", "roles", "groups"), rows))
 
@@ -519,7 +548,7 @@ def _show_proposal(command: Command, proposed: m.GroupProposal) -> None:
 
 
 def _show_changes(command: Command, changes: list[m.RightsChange], verb: str) -> None:
-    command.out.say(f"The rights of {len(changes)} people {verb}.")
+    command.out.say(f"The rights of {'1 person' if len(changes) == 1 else f'{len(changes)} people'} {verb}.")
     rows = (
         (one.name, one.person, f"{_listed(one.roles_before)} -> {_listed(one.roles)}",
          f"{_listed(one.groups_before)} -> {_listed(one.groups)}")
@@ -578,7 +607,10 @@ def token_list(
         rows = (
             (t.id, t.name, ", ".join(t.scopes), t.agent or "", local_time(t.expires), age(t.last_used)) for t in found
         )
-        command.out.show(table(("id", "name", "scopes", "agent", "until", "used"), rows))
+        if found:
+            command.out.show(table(("id", "name", "scopes", "agent", "until", "used"), rows))
+        else:
+            command.out.say("There are no tokens. To make one: headrace token create NAME --scope SCOPE")
         command.out.document(found)
 
     run(work, as_json=json)

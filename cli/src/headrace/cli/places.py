@@ -11,7 +11,7 @@ from headrace.cli.command import Command, Json, proven, run, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
 from headrace.client import models as m
-from headrace.client.text import byte_size, visible
+from headrace.client.text import byte_size, plural, visible
 
 PAGE = 1000
 """Names asked for at a time."""
@@ -24,6 +24,8 @@ def health(*, json: Json = False) -> None:
         found = command.wait(command.headrace.health())
         nodes = "1 node is" if found.nodes_attached == 1 else f"{found.nodes_attached} nodes are"
         command.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
+        if found.nodes_away:
+            command.out.say(f"Away: {', '.join(found.nodes_away)} (`headrace nodes` says since when).")
         rows = ((c.code, visible(c.sentence), visible(c.what_to_do), local_time(c.since)) for c in found.causes)
         if found.causes:
             command.out.show(table(("code", "what", "what to do", "since"), rows))
@@ -61,7 +63,12 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
             )
             for e in found
         )
-        command.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
+        if found:
+            command.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
+        else:
+            command.out.say(
+                "There are no endpoints that you may see. A node that joins brings its roots: see `headrace nodes`."
+            )
         command.out.document(found)
 
     run(work, as_json=json)
@@ -118,7 +125,7 @@ def browse(
             page = command.wait(command.headrace.browse(endpoint, path or "/", after=page.next, limit=want))
             entries += page
         if page.names_withheld:
-            command.out.say(f"{page.count:,} entries; policy withholds their names.")
+            command.out.say(f"{plural(page.count, 'entry')}; policy withholds their names.")
         rows = (
             (f"{e.name}/" if e.kind == "dir" else e.name, e.kind, byte_size(e.size_bytes), local_time(e.modified))
             for e in entries
@@ -149,7 +156,10 @@ def nodes_list(ctx: typer.Context, *, json: Json = False) -> None:
             (n.name, n.id, n.state, ", ".join(n.roots), str(n.running_transfers), age(n.last_seen), n.detail)
             for n in found
         )
-        command.out.show(table(("node", "id", "state", "roots", "running", "seen", ""), rows))
+        if found:
+            command.out.show(table(("node", "id", "state", "roots", "running", "seen", ""), rows))
+        else:
+            command.out.say("No node has joined. For what runs on the host that shall join: headrace node-token NAME")
         command.out.document(found)
 
     run(work, as_json=json)

@@ -15,7 +15,7 @@ from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, moment_ahead
 from headrace.cli.transfers import Reason, TransferName, control
 from headrace.client import models as m
-from headrace.client.text import bit_rate, visible
+from headrace.client.text import bit_rate, plural, visible
 
 qos = typer.Typer(
     invoke_without_command=True,
@@ -114,7 +114,7 @@ def _rate(rate_bps: int | None) -> str:
 
 def _hours(calendar: m.QosCalendar) -> str:
     hours = "; ".join(f"{' '.join(one.days)} {one.opens} to {one.closes}" for one in calendar.hours)
-    closed = f", not on {len(calendar.closed)} days" if calendar.closed else ""
+    closed = f", not on {plural(len(calendar.closed), 'day')}" if calendar.closed else ""
     return f"{hours}{closed}"
 
 

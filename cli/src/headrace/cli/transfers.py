@@ -68,7 +68,10 @@ def status(  # noqa: PLR0913 - one parameter a flag
             )
         )
         rows = ((t.id, standing(t), safe_there(t.progress), t.source, t.destination, age(t.created)) for t in found)
-        command.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
+        if found:
+            command.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
+        else:
+            command.out.say("There are no such transfers. `headrace plans` lists what was asked for and has not begun.")
         if found.next is not None:
             command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)

@@ -1,5 +1,7 @@
 """Whom a command is about: found by id, by a unique beginning of it, or by name."""
 
+from collections import Counter
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Annotated, Final
 
@@ -45,11 +47,23 @@ def person_called(command: Command, text: str) -> m.Person | None:
         case []:
             detail = f"No person has the name or id `{text}`; `headrace people` lists them."
         case _:
-            listed = ", ".join(f"{one.id} ({one.name}, {one.state})" for one in found[:_MAX_LISTED])
+            listed = ", ".join(f"{one.id} ({one.name}, {where(one)}, {one.state})" for one in found[:_MAX_LISTED])
             more = f" and {len(found) - _MAX_LISTED} more" if len(found) > _MAX_LISTED else ""
             detail = f"`{text}` fits {len(found)} people; name one by id: {listed}{more}."
     problem = m.Problem(title="Not found", status=HTTPStatus.NOT_FOUND, code="not_found", detail=detail)
     raise HeadraceError(problem)
+
+
+def where(person: m.Person) -> str:
+    """Say at which issuers somebody is known, or that they are of this service."""
+    return " and ".join(sorted({one.issuer for one in person.identities})) or "of this service"
+
+
+def told_apart(people: Iterable[m.Person]) -> dict[str, str]:
+    """Return the names of people by id; of those with one name, each with where they are known."""
+    people = tuple(people)
+    named = Counter(one.name.casefold() for one in people)
+    return {one.id: f"{one.name} ({where(one)})" if named[one.name.casefold()] > 1 else one.name for one in people}
 
 
 def id_of(command: Command, text: str) -> str:

@@ -196,13 +196,13 @@ def _summary(plan: m.Plan) -> str:
 def _touches(survey: m.SurveyCounts) -> str:
     said = [f"It moves {plural(survey.files, 'file')}, {byte_size(survey.bytes)}"]
     if survey.identical_files:
-        said.append(f"skips {plural(survey.identical_files, 'file')} that are there already")
+        said.append(f"skips {plural(survey.identical_files, 'file')} found there already")
     if survey.conflicts:
         said.append(f"leaves what is in the place of {plural(survey.conflicts, 'file')} at the destination as it is")
     if survey.overwrites:
         said.append(f"replaces {plural(survey.overwrites, 'file')}, whose present content is lost")
     if survey.deletes:
-        said.append(f"deletes {plural(survey.deletes, 'entry')} at the destination, which are lost")
+        said.append(f"deletes {plural(survey.deletes, 'entry')} at the destination for good")
     return ", ".join(said) + "."
 
 

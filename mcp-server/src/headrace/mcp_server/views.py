@@ -96,7 +96,7 @@ class Folder(View):
             summary = f"{where} holds {plural(page.count, 'entry')}; policy withholds their names."
         else:
             more = " There are more." if page.next else ""
-            summary = f"{plural(len(page.items), 'entry')} of {where} follow as data.{more}"
+            summary = f"{plural(len(page.items), 'entry')} of {where}, as data.{more}"
         return cls(
             summary=summary,
             endpoint=visible(page.endpoint),
@@ -133,7 +133,7 @@ class LossPage(View):
         """Show a page."""
         more = " There are more." if page.next else ""
         return cls(
-            summary=f"{plural(len(page.items), 'name')} that the plan replaces or deletes follow as data.{more}",
+            summary=f"{plural(len(page.items), 'name')} that the plan would replace or delete, as data.{more}",
             losses=[
                 LossView(
                     how=one.how, path=visible(one.path), kind=one.kind, size_bytes=one.bytes, modified=one.modified

@@ -23,6 +23,7 @@ export const common = {
   "accept.password": "Choose a password",
   "accept.password.detail": "At least 12 characters, not your name, not easy to guess: four words are best.",
   "signIn.title": "Sign in",
+  "signIn.directory": "For an account of the site's directory: name@domain or DOMAIN\\name.",
   "signIn.help": "Password forgotten, or no access any more? Ask an administrator of this site for a new one-time link.",
   "signIn.noPasskey": "If you have none yet, sign in with name and password, and add one under Your account.",
   "signIn.passkey": "Use a passkey",

@@ -19,7 +19,7 @@ export const running = {
   "control.cancel.one": "Cancel this transfer?",
   "control.cancel.many": "Cancel {what}?",
   "control.cancel.detail": "They stop for good. Whole files that have arrived stay at the destination; no half-written file is left.",
-  "control.cancel.detail.one": "It stops for good. {done} ({size}) that have arrived stay at the destination; what is under way is thrown away.",
+  "control.cancel.detail.one": "It stops for good. What has arrived ({done}, {size}) stays at the destination; what is under way is thrown away.",
   "control.cancel.done": "Canceled.",
   "control.rate": "Change the rate",
   "control.rate.detail": "This plan allows at most {most}. Empty sets that. For more, make a new plan.",

@@ -121,6 +121,8 @@ export const site = {
   "invite.needsRole": "Choose at least one role.",
   "invite.once": "Give this link to {name}. It works once, and this page shows it only now; valid until",
   "invite.open": "Invite a person",
+  "people.at": "{name} ({where})",
+  "people.here": "of this service",
   "people.disable": "Disable",
   "people.disable.one": "Disable {name}?",
   "people.disable.detail": "Their sessions and tokens end at once, and their running transfers stop at the next renewal.",

@@ -21,13 +21,21 @@ class Gate:
     public_url: str
 
     def acting_for(
-        self, principal: Principal, door: Door = Door.API, *, on_host: bool = False, again: Again = None
+        self,
+        principal: Principal,
+        door: Door = Door.API,
+        *,
+        on_host: bool = False,
+        again: Again = None,
+        address: str = "",
     ) -> Acting:
         """Return the port `Headrace`, bound to a verified principal at one door (`on_host`: from this very host).
+
+        `address` is the network address from which the call came, for the audit log.
 
         `again` verifies the caller's secret once more, for calls that take long. A token that names an assistant is
         used by one, whichever way it comes.
         """
         if principal.agent is not None:
             door = Door.MCP
-        return Acting(self.use_cases, Caller(principal, door, on_host, again))
+        return Acting(self.use_cases, Caller(principal, door, on_host, again, address))

@@ -28,6 +28,7 @@ from headrace.api.store.tables_site import NodeRow
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
+from headrace.client.text import plural
 from headrace.guardrails import MAX_CLOCK_SKEW_MS
 
 FRESH: Final = timedelta(seconds=10)
@@ -83,6 +84,7 @@ class Health:
             status="degraded" if any(cause.code not in _NOTICES for cause in causes) else "ok",
             version=version("headrace-api"),
             nodes_attached=self._nodes.attached_count,
+            nodes_away=await self._away() if caller is not None and Scope.TRANSFER_READ in caller.scopes else [],
             audit="unwritable" if self._audit.unwritable_since else "ok",
             key=self._signer.public,
             halted=await self._halted() if caller is not None else "",
@@ -104,6 +106,12 @@ class Health:
             return await self._halts.of_everything()
         except SQLAlchemyError:
             return ""
+
+    async def _away(self) -> list[str]:
+        try:
+            return list(await self._nodes.away())
+        except SQLAlchemyError:
+            return []
 
     # -- can the store be written? --
 
@@ -224,7 +232,7 @@ class Health:
         found = sorted(self._core.jobs.troubles.values(), key=lambda trouble: (trouble.task, trouble.since))
         for task, of_task in groupby(found, key=lambda trouble: trouble.task):
             first, *more = of_task
-            others = f" and for {len(more)} others" if more else ""
+            others = f" and for {plural(len(more), 'other')}" if more else ""
             about = f" for `{first.subject}`" if first.subject else ""
             times = "once" if first.failures == 1 else f"{first.failures} times in a row"
             yield m.HealthCause(

@@ -102,7 +102,9 @@ async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> 
     async def again() -> Principal:
         return await (people.of_token(secret) if door is Door.API else people.of_session(secret))
 
-    return gate.acting_for(await again(), door, on_host=_from_this_host(request), again=again)
+    return gate.acting_for(
+        await again(), door, on_host=_from_this_host(request), again=again, address=address_of(request)
+    )
 
 
 async def _port(request: Request, gate: TheGate, _: Annotated[None, Depends(credentials_of)]) -> Acting:

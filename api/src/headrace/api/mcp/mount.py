@@ -22,6 +22,7 @@ from headrace.api.http.guard import Origins
 from headrace.api.http.identity import MCP_PATH, is_token
 from headrace.api.problems import make
 from headrace.auth import AuthCode, AuthError, Principal, is_access_token
+from headrace.auth import Scope as AuthScope
 from headrace.client import HeadraceError
 from headrace.mcp_server import SCOPE_OF_TOOL, HttpAuth, agent_needed, http_app, make_server, running
 
@@ -88,7 +89,10 @@ class McpDoor:
         return needed if verified is not None and needed not in verified.scopes else None
 
     def _ask_for(self, scope: str) -> JSONResponse:
-        refusal = make(Code.FORBIDDEN, f"this tool needs the scope {scope}; ask your provider for a token with it")
+        refusal = make(
+            Code.FORBIDDEN,
+            f"your token may not {AuthScope(scope).in_words}; ask your provider for one with the scope `{scope}`",
+        )
         wanted = " ".join(sorted({scope, SCOPE_OF_TOOL["list_endpoints"]}))
         asked = challenge(self._resource, error="insufficient_scope", scope=wanted)
         return problem_response(refusal, {"www-authenticate": asked})

@@ -109,6 +109,7 @@ class People:
                 m.Provider(id=one.id, name=one.name, device=one.device_sign_in) for one in self._auth.providers.issuers
             ],
             passkeys=party.origin if (party := self._auth.passkeys.party) else None,
+            directory=bool(self._auth.directory_issuers),
         )
 
     async def begin_at(self, provider: str, path: str) -> Begun:

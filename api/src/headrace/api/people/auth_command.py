@@ -12,7 +12,7 @@ import typer
 from headrace.api.clock import utc_now
 from headrace.api.people.directory_file import read_directories
 from headrace.api.people.secret_file import read_secret
-from headrace.api.settings import SettingError, Settings
+from headrace.api.settings import ANY_HOST, SettingError, Settings
 from headrace.auth import Issuer, IssuerError, read_issuers
 from headrace.auth.directory import TypedName
 from headrace.auth.directory_check import check_directory
@@ -47,7 +47,7 @@ def check(
         typed = TypedName.read(name) if name is not None else None
         if name is not None and not any(typed and typed.fits(config) for config in directories):
             _stop(f"`{name}` is not a name in a domain of this site; see `domain`, `netbios` and `suffixes`")
-        found = {issuer.url: asyncio.run(_try(issuer, settings.public_url, as_json=as_json)) for issuer in issuers}
+        found = {issuer.url: asyncio.run(_try(issuer, _reached(settings), as_json=as_json)) for issuer in issuers}
         for config in directories:
             found[config.issuer] = []
             if not as_json:
@@ -70,11 +70,19 @@ def check(
         raise typer.Exit(_BAD)
 
 
+def _reached(settings: Settings) -> str:
+    """Return how browsers reach the service, as it would say itself; nothing where that is not known before it runs."""
+    host, _, port = settings.listen.rpartition(":")
+    if settings.public_url or host in ANY_HOST or port == "0":
+        return settings.public_url.rstrip("/")
+    return f"{'https' if settings.tls_cert else 'http'}://{host}:{port}"
+
+
 async def _try(issuer: Issuer, public_url: str, *, as_json: bool) -> list[Finding]:
     found = []
     if not as_json:
         typer.echo(issuer.url)
-    async for finding in check_issuer(issuer, public_url.rstrip("/"), utc_now):
+    async for finding in check_issuer(issuer, public_url, utc_now):
         found.append(finding)
         if not as_json:
             _say(finding)

@@ -68,10 +68,25 @@ def read_directories(file: str) -> tuple[DirectoryConfig, ...]:
     return configs
 
 
+def _secret_of(table: _Table) -> str:
+    return f"`secret_file` of the directory `{table.domain}`"
+
+
+def _how_to_give(table: _Table, folder: Path) -> str:
+    return (
+        f"Write the password of `{table.account}` into a file that only the service's account and its group may read "
+        f"(chmod 600 or 640), and name it in `secret_file`: a whole path, or one from `{folder}`"
+    )
+
+
 def _config(table: _Table, folder: Path) -> DirectoryConfig:
-    secret = read_secret(folder / table.secret_file).decode().rstrip("\r\n")
+    try:
+        secret = read_secret(folder / table.secret_file).decode().rstrip("\r\n")
+    except (OSError, ValueError) as error:
+        message = f"{_secret_of(table)} can't be read: {error}. {_how_to_give(table, folder)}"
+        raise ValueError(message) from error
     if not secret:
-        message = f"`{table.secret_file}` is empty; write the password of `{table.account}` into it"
+        message = f"{_secret_of(table)}, `{folder / table.secret_file}`, is empty. {_how_to_give(table, folder)}"
         raise ValueError(message)
     return DirectoryConfig(
         domain=table.domain,

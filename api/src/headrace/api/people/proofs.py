@@ -147,7 +147,7 @@ class Proofs:
             yield
         except AuthError as error:
             if error.code in _REFUSED:
-                who, detail = caller.principal.id, {"reason": str(error)}
+                who, detail = caller.principal.id, {"address": caller.address, "reason": str(error)}
                 async with self._core.database.write() as tx:
                     await self._core.audit.append(
                         tx, m.AuditKind.PROOF_FAILED, caller=caller, subject=who, detail=detail

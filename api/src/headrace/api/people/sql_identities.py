@@ -260,7 +260,7 @@ class SqlIdentityStore:
             return GroupProposal(
                 id=row.id,
                 author=row.author,
-                author_name=author.name if author else "",
+                author_name=author.shown_name if author else "",
                 created=row.created,
                 bindings=_proposed(row.bindings),
             )

@@ -49,7 +49,8 @@ _OF_PEOPLE: Final = [
     column
     for table in Base.metadata.sorted_tables
     for column in table.columns
-    if column is not InvitationRow.__table__.c.person and column.references(PersonRow.__table__.c.id)
+    if column is not InvitationRow.__table__.c.person
+    and any(key.column is PersonRow.__table__.c.id for key in column.foreign_keys)
 ]
 """Where something is somebody's, but for the link with which they join."""
 _SESSIONS_OF = select(SessionRow).where(SessionRow.person == bindparam("person"))

@@ -381,7 +381,7 @@ def approvers_of(row: PlanRow) -> frozenset[str]:
 def _word(approval: ApprovalRow, person: PersonRow) -> Word:
     return Word(
         person=approval.approver,
-        name=person.name or person.id,
+        name=person.shown_name,
         approved=approval.verdict == "approved",
         reason=approval.reason,
         digest=approval.digest,

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from headrace.api.errors import Code, Objection, ServiceError
-from headrace.api.permissions import missing
+from headrace.api.permissions import lacking, missing
 from headrace.api.private_words import because
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
@@ -150,7 +150,7 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     match plan.state:
         case m.PlanState.SURVEYING:
             return _step(
-                "wait", "service", f"The endpoints are being listed: {plan.surveyed_entries:,} entries so far."
+                "wait", "service", f"The endpoints are being listed: {plural(plan.surveyed_entries, 'entry')} so far."
             )
         case m.PlanState.ASK:
             return _step("answer", mine, "It asks questions. Answer them, or say the whole request again.")
@@ -340,9 +340,7 @@ def _not_its_agent(plan: PlanStatus, caller: Principal, does: str = "submit") ->
 
 def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Objection:
     if plan.deletes and not caller.may(Scope.TRANSFER_DELETE):
-        return ServiceError(
-            Code.FORBIDDEN, f"this plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
-        )
+        return lacking(Scope.TRANSFER_DELETE, who="this plan deletes files, and your token may not")
     return None
 
 

@@ -173,10 +173,13 @@ def against(limit: Limit, used: Used, wanted: Used, renews: datetime) -> str:
         return f"{has}, and this plan may move {byte_size(wanted.bytes)}; {day}. {advice}"
     if quota.files_a_day is not None and used.files + wanted.files > quota.files_a_day:
         left = max(0, quota.files_a_day - used.files)
-        has = f"{left:,} of {plural(quota.files_a_day, 'file')} a day are left of {whose}"
+        is_left = "is left" if left == 1 else "are left"
+        has = f"{left:,} of {plural(quota.files_a_day, 'file')} a day {is_left} of {whose}"
         return f"{has}, and this plan may move {wanted.files:,}; {day}. {_advice(wanted.files, quota.files_a_day)}"
     if quota.transfers is not None and used.transfers + wanted.transfers > quota.transfers:
-        has = f"{plural(used.transfers, 'transfer')} under {whose} have not ended, and {quota.transfers} may be at once"
+        has_not = "has" if used.transfers == 1 else "have"
+        of_it = f"{plural(used.transfers, 'transfer')} under {whose}"
+        has = f"{of_it} {has_not} not ended, and {quota.transfers} may be at once"
         return f"{has}; submit again when one has ended"
     return ""
 

@@ -175,7 +175,7 @@ class VersionLog(ABC, Generic[R, P]):
         others = await tx.scalars(
             select(PersonRow).where(PersonRow.state == "active", PersonRow.id != caller.principal.id)
         )
-        able = [person.name for person in others if {"policy_admin", "admin"} & set(person.roles)]
+        able = [person.shown_name for person in others if {"policy_admin", "admin"} & set(person.roles)]
         if able:
             return f"you proposed this version, so another person publishes it: ask {', '.join(sorted(able)[:5])}"
         return (

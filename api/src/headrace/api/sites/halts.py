@@ -240,4 +240,4 @@ async def _person(tx: Tx, named: str) -> tuple[str, str]:
         message = f"more than one person has the name `{shown(named)}`; give the id"
         raise ServiceError(Code.INVALID_REQUEST, message, fields=("subject",))
     row = await tx.get_one(PersonRow, people[0])
-    return row.id, row.name or row.id
+    return row.id, row.shown_name

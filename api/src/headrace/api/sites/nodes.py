@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
@@ -370,6 +371,12 @@ class Nodes:
             )
 
     # -- for people --
+
+    async def away(self) -> Sequence[str]:
+        """Name the nodes that have joined, were not revoked, and are not attached now."""
+        joined = select(NodeRow.name, NodeRow.key).where(NodeRow.state != "revoked").order_by(NodeRow.name)
+        async with self._core.database.read() as tx:
+            return [name for name, key in await tx.execute(joined) if key not in self._attached]
 
     async def list(self, running: dict[str, int]) -> list[m.Node]:
         """Every node with its live state; `running` counts transfers by node key."""

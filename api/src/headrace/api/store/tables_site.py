@@ -5,6 +5,7 @@ from typing import Final, Literal, cast
 
 from sqlalchemy import (
     BigInteger,
+    ColumnElement,
     ForeignKey,
     Index,
     ScalarSelect,
@@ -25,6 +26,17 @@ ELSEWHERE: Final = "identity:"
 """What the key of a name from elsewhere begins with; `:` is in no local name."""
 DIRECTORY: Final = "ad:"
 """What issuers that are directories begin with: their administrators give the names, which hold the domain."""
+
+
+def _shown(person: Mapped[str], name: Mapped[str], name_key: Mapped[str]) -> ColumnElement[str]:
+    """Return a person's name as others read it.
+
+    A name that its owner may have chosen at a provider stands with that provider: it is no other person's then.
+    """
+    at = table("identities", column("issuer", String), column("person", String))
+    theirs = (at.c.person == person, at.c.issuer.not_like(f"{DIRECTORY}%"))
+    provider = select(func.min(at.c.issuer)).where(*theirs).correlate_except(at).scalar_subquery()
+    return func.coalesce(case((name_key.like(f"{ELSEWHERE}%"), name + " (" + provider + ")")), name)
 
 
 class PersonRow(Base):
@@ -48,6 +60,7 @@ class PersonRow(Base):
     granted_groups: Mapped[tuple[str, ...]] = mapped_column(Names, default=())
     password_hash: Mapped[str | None] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
+    shown_name: Mapped[str] = column_property(_shown(id, name, name_key))  # noqa: A003 - the column above
 
     @property
     def local(self) -> bool:
@@ -56,15 +69,8 @@ class PersonRow(Base):
 
 
 def name_of(person: Mapped[str] | Mapped[str | None]) -> ScalarSelect[str]:
-    """Return the name of the person whom a column holds, read together with its row (a row just made has none yet).
-
-    A name that its owner may have chosen at a provider stands with that provider: it is no other person's then.
-    """
-    at = table("identities", column("issuer", String), column("person", String))
-    theirs = (at.c.person == PersonRow.id, at.c.issuer.not_like(f"{DIRECTORY}%"))
-    provider = select(func.min(at.c.issuer)).where(*theirs).correlate(PersonRow).scalar_subquery()
-    chosen = case((PersonRow.name_key.like(f"{ELSEWHERE}%"), PersonRow.name + " (" + provider + ")"))
-    shown = func.coalesce(chosen, PersonRow.name)
+    """Return the name of the person whom a column holds, as others read it, with its row (one just made has none)."""
+    shown = _shown(PersonRow.id, PersonRow.name, PersonRow.name_key)
     return select(shown).where(PersonRow.id == person).correlate_except(PersonRow).scalar_subquery()
 
 

@@ -22,3 +22,10 @@ ADVICE: Final[Mapping[str, str]] = {
     "verify_failed": "What arrived is not what was sent: check memory and storage of both nodes, then retry.",
     "not_deleted": "It could not be deleted: see the message, then retry or make a new plan.",
 }
+_RETRY: Final = "It may pass by itself: retry the failed files, and look at the logs of both nodes if it fails again."
+_NO_RETRY: Final = "A retry does not help before what the reason names is changed; then retry, or make a new plan."
+
+
+def advice_on(code: str, *, retry: bool) -> str:
+    """Say what to do about a file with this code, which a retry may help or not; also for codes of other versions."""
+    return ADVICE.get(code) or (_RETRY if retry else _NO_RETRY)

@@ -79,7 +79,7 @@ class Control:
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, why: tuple[str, str]) -> None:
         """Pause, resume or cancel a transfer that has not ended."""
         reason, again = why
-        said = because(f"{_VERBS[asked]} by {caller.principal.name}", reason) + again
+        said = because(f"{_VERBS[asked]} by {caller.principal.shown_name}", reason) + again
         clock = self._parts.core.steady()
         after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "", clock)
         row.wish, row.wish_reason, row.paused_since = after.wish, after.wish_reason, after.paused_since
@@ -165,7 +165,7 @@ class Control:
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.paused_since = None
         row.only_failed, row.error, row.ended = only_failed, None, None
-        said = because(f"tried again by {caller.principal.name}", reason)
+        said = because(f"tried again by {caller.principal.shown_name}", reason)
         said += await self._promise_anew(tx, row, admission)
         await self._parts.history.record(tx, row, m.TransferEventKind.RETRY, said, caller=caller)
         await self._scheduler.admit(tx, row)

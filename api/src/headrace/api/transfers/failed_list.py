@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import ListFile, Place, made_up
-from headrace.api.transfers.advice import ADVICE
+from headrace.api.transfers.advice import advice_on
 from headrace.client import models as m
 from headrace.client.text import without_number
 from headrace.guardrails import path_text
@@ -32,7 +32,7 @@ class FailedList:
                 error=entry["error"],
                 message=without_number(entry["message"]),
                 retry=entry["retry"],
-                advice=ADVICE.get(entry["error"], ""),
+                advice=advice_on(entry["error"], retry=entry["retry"]),
             )
             for entry in entries
         ]

@@ -51,7 +51,7 @@ class Submissions:
         # Its nodes are told first; the answer is made while they begin.
         await asyncio.sleep(0)
         if row.requester == caller.principal.id:
-            set_committed_value(row, "requester_name", caller.principal.name)
+            set_committed_value(row, "requester_name", caller.principal.shown_name)
         return await self._transfers.view(caller, row)
 
     async def _submit(self, caller: Caller, digest: str, admission: Admission) -> TransferRow:

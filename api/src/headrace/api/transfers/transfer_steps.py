@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from headrace.api.errors import Code, Objection, ServiceError
-from headrace.api.permissions import missing
+from headrace.api.permissions import lacking, missing, out_of_reach
 from headrace.api.private_words import because
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
@@ -127,7 +127,7 @@ def _steer_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     if caller.id != transfer.requester:
         return ServiceError(Code.FORBIDDEN, "only the requester or an operator steers a transfer")
     if not caller.may(Scope.TRANSFER_RUN):
-        return ServiceError(Code.FORBIDDEN, f"this needs the scope {Scope.TRANSFER_RUN}")
+        return out_of_reach(caller, frozenset({Scope.TRANSFER_RUN}))
     return not_its_agent(transfer.agent, caller)
 
 
@@ -135,10 +135,8 @@ def not_its_agent(agent: str | None, caller: Principal) -> Objection:
     """Return the objection of an assistant that steers what it did not plan, unless its token allows that."""
     if caller.agent is None or caller.agent == agent or caller.may(Scope.TRANSFER_RUN_ALL):
         return None
-    return ServiceError(
-        Code.FORBIDDEN,
-        f"the assistant `{caller.agent}` steers only what it planned itself; its token lacks the scope "
-        f"{Scope.TRANSFER_RUN_ALL}",
+    return lacking(
+        Scope.TRANSFER_RUN_ALL, who=f"the assistant `{caller.agent}` steers what it planned itself; its token may not"
     )
 
 
@@ -164,9 +162,7 @@ def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
         return against
     in_person = caller.session and caller.may(Scope.NODE_WRITE)
     if transfer.deletes and not in_person and not caller.may(Scope.TRANSFER_DELETE):
-        return ServiceError(
-            Code.FORBIDDEN, f"its plan deletes files, and your token lacks the scope {Scope.TRANSFER_DELETE}"
-        )
+        return lacking(Scope.TRANSFER_DELETE, who="its plan deletes files, and your token may not")
     return _state_objection(transfer, against_retry(transfer.state)) or _retry_in_vain(transfer)
 
 

@@ -100,7 +100,7 @@ class AuditKind(_Kind):
     SIGN_IN_FAILED = "sign_in_failed", "somebody was turned away at the sign-in", "address reason"
     PROOF_FAILED = (
         "proof_failed",
-        "somebody gave a wrong proof in a person's session, or at the provider for it (from `address`)",
+        "somebody gave a wrong proof in a person's session, or at the provider for it, from `address`",
         "address reason",
     )
     CONSENTED = (

@@ -63,6 +63,10 @@ class SignInWays(Model):
 
     providers: list[Provider] = []
     passkeys: str | None = Field(default=None, description="the origin at which passkeys work; none: nowhere")
+    directory: bool = Field(
+        default=False,
+        description="whether people sign in with the name and password of a directory: name@domain or DOMAIN\\name",
+    )
 
 
 class Passkey(Model):

@@ -194,6 +194,9 @@ class Health(Model):
     status: Literal["ok", "degraded"]
     version: str
     nodes_attached: Count
+    nodes_away: list[str] = Field(
+        default=[], description="names of nodes that have joined and are not attached; told to whoever may list nodes"
+    )
     audit: Literal["ok", "unwritable"]
     key: str = Field(description="public key that signs tickets and receipts")
     halted: str = Field(default="", description="why an operator has halted everything; told to whoever is signed in")

@@ -99,6 +99,38 @@ def sized(count: int) -> str:
     return f"{human_bytes(count)} ({count:,} bytes)" if count >= 1000 else counted(count, "byte")  # noqa: PLR2004
 
 
+def in_words(slot: str) -> str:
+    """Name a slot as a sentence for people does."""
+    return _IN_WORDS[slot.removeprefix("add_").removeprefix("drop_")]
+
+
+_IN_WORDS: Final = {
+    "action": "the action",
+    "source": "the source",
+    "destination": "the destination",
+    "include": "the list of names to take",
+    "exclude": "the list of names to leave out",
+    "min_size": "the smallest size",
+    "max_size": "the largest size",
+    "modified_after": "the earliest time of change",
+    "modified_before": "the latest time of change",
+    "start": "the start",
+    "deadline": "the deadline",
+    "window": "the daily time window",
+    "repeat": "the repetition",
+    "rate_limit_bps": "the rate limit",
+    "priority": "the priority",
+    "encryption": "the encryption",
+    "verify": "the verification",
+    "on_conflict": "what happens to different files at the destination",
+    "delete_source": "the deletion of the source",
+    "delete_extraneous": "the deletion of what the source does not hold",
+    "preserve": "the metadata to keep",
+    "target": "which transfer is meant",
+    "then": "the step after it",
+}
+
+
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun: `1 file`, `20,000 files`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

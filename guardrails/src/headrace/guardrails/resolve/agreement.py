@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.answer import Interpretation, Question
 from headrace.guardrails.intents.origins import Said
-from headrace.guardrails.intents.text import shown
+from headrace.guardrails.intents.text import in_words, shown
 from headrace.guardrails.intents.values import Intent, Location, Slots
 from headrace.guardrails.resolve.control_requests import NO_ACTION
 from headrace.guardrails.resolve.situation import MISSING, NO_PLAN
@@ -76,10 +76,11 @@ def _value(slot: str, value: object, typed: Intent) -> object:
 
 def _question(said: Said, typed: Intent, changed: Intent | None) -> Question:
     words = ", ".join(quote.text for quote in said.quotes) or None
-    told = f"`{shown(words)}` ({said.slot})" if words else f"{said.slot}: {_told(_wanted(said, changed))}"
+    slot = in_words(said.slot)
+    told = f"`{shown(words)}` for {slot}" if words else f"{_told(_wanted(said, changed))} for {slot}"
     given = _typed(said.slot, typed)
     instead = "leave that out" if given in (None, ()) else f"say {_told(given)}"
-    message = f"the words say {told}, and the typed slots {instead}: say which of the two holds"
+    message = f"the words say {told}, and the fields beside them {instead}: say which of the two holds"
     only = said.quotes[0] if len(said.quotes) == 1 else None
     return Question(said.slot, message, words, start=only.start if only else None, end=only.end if only else None)
 
@@ -91,9 +92,13 @@ def _other_orders(answer: Interpretation, typed: Intent) -> Iterator[Question]:
     if asked.then:
         yield Question("then", "the words ask for several steps: plan them one by one")
     elif asked.target is not None and asked.target.id is not None:
-        yield Question("target", f"the words are about `{asked.target.id}`, and the typed slots ask for a new transfer")
+        yield Question(
+            "target", f"the words are about `{asked.target.id}`, and the fields beside them ask for a new transfer"
+        )
     elif asked.action not in (None, typed.action, "modify") and not spoken:
-        message = f"the words ask for `{asked.action}`, and the typed slots for `{typed.action}`: say which holds"
+        message = (
+            f"the words ask for `{asked.action}`, and the fields beside them for `{typed.action}`: say which holds"
+        )
         yield Question("action", message)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from headrace.guardrails.intents.draft import Day, Doubt, Place, Step, When
+from headrace.guardrails.intents.text import in_words
 from headrace.guardrails.intents.values import TRANSFER_ACTIONS, Action, Changes, Intent, Location, Target, with_slots
 from headrace.guardrails.resolve.chosen_action import UNCLEAR_ORDERS, UNCLEAR_VERB
 from headrace.guardrails.resolve.locations import resolve_place
@@ -139,7 +140,7 @@ def _ask_extra_options(situation: Situation, action: str) -> None:
     for slot in OPTION_SLOTS:
         # "cancel it on Fridays": what resolving made of a time.
         if slot in found.values and slot not in _CONTROL_OPTIONS:
-            found.ask("action", Doubt(f"{slot} does not go with {action}"))
+            found.ask("action", Doubt(f"{in_words(slot)} does not go with {action}"))
     if step.has("same", "live"):
         found.ask("action", Doubt("say whether this is an answer or a new request"))
 
@@ -182,7 +183,7 @@ def _resolve_other_places(situation: Situation) -> None:
             found.ask("destination", Doubt("say to or from"), fact.words)
     if any(fact.value == "also" and fact.words.lower() != "and" for fact in step.of("marker")):
         for fact in (*step.of("source"), *step.of("destination")):
-            doubt = Doubt(f"a transfer has one {fact.slot}: say instead, or ask for another transfer")
+            doubt = Doubt(f"a transfer has one {fact.slot} alone: say instead, or ask for another transfer")
             found.ask(fact.slot, doubt, fact.words)
 
 

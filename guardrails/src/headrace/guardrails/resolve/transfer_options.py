@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact, Hours, Place, Repeat, Step, When
+from headrace.guardrails.intents.text import in_words
 from headrace.guardrails.resolve import moments
 from headrace.guardrails.resolve.locations import resolve_place
 from headrace.guardrails.resolve.recurrence import repeat_on, resolve_hours, resolve_repeat, with_day
@@ -191,7 +192,7 @@ def _check_order(found: Findings) -> None:
     for low, high, wrong in orders:
         first, last = found.values.get(low), found.values.get(high)
         if first is not None and last is not None and wrong(first, last):
-            found.ask(high, Doubt(f"`{high}` leaves nothing after `{low}`"))
+            found.ask(high, Doubt(f"{in_words(high)} leaves nothing after {in_words(low)}"))
 
 
 def _not_before(low: object, high: object) -> bool:

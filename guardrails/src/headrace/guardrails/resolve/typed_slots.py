@@ -10,7 +10,7 @@ from headrace.guardrails.intents.answer import Interpretation, Refusal
 from headrace.guardrails.intents.context import Endpoint
 from headrace.guardrails.intents.draft import Doubt, Place
 from headrace.guardrails.intents.limits import MAX_COUNT, MAX_GLOBS, MAX_RATE_BPS
-from headrace.guardrails.intents.text import shown
+from headrace.guardrails.intents.text import in_words, shown
 from headrace.guardrails.intents.values import (
     TRANSFER_ACTIONS,
     Changes,
@@ -115,7 +115,7 @@ def _check_slots(slots: Slots, context: Context, found: Findings) -> None:
         globs = getattr(slots, slot, ())
         if len(globs) > MAX_GLOBS or any(is_odd_glob(glob) for glob in globs):
             name = slot.removeprefix("add_").removeprefix("drop_")
-            found.ask(name, Doubt(f"`{name}` must hold {MAX_GLOBS} patterns below the source at most"))
+            found.ask(name, Doubt(f"{in_words(name)} must hold {MAX_GLOBS} patterns below the source at most"))
     if doubt := nothing_left(slots.include, slots.exclude):
         found.ask("exclude", doubt)
     _check_numbers(slots, found)
@@ -134,31 +134,31 @@ def _location(place: Location, context: Context) -> Location | Doubt | Refusal:
 
 
 def _check_numbers(slots: Slots, found: Findings) -> None:
-    limits = {
-        "min_size": MAX_COUNT,
-        "max_size": MAX_COUNT,
-        "rate_limit_bps": MAX_RATE_BPS,
-    }
-    for slot, most in limits.items():
+    limits = (
+        ("min_size", MAX_COUNT, "bytes"),
+        ("max_size", MAX_COUNT, "bytes"),
+        ("rate_limit_bps", MAX_RATE_BPS, "bit/s"),
+    )
+    for slot, most, unit in limits:
         value = getattr(slots, slot)
         if value is not None and not 0 < value <= most:
-            found.ask(slot, Doubt(f"`{slot}` must be from 1 to {most}"))
+            found.ask(slot, Doubt(f"{in_words(slot)} must be from 1 to {most:,} {unit}"))
     if slots.min_size and slots.max_size and slots.min_size > slots.max_size:
-        found.ask("max_size", Doubt("`max_size` leaves nothing after `min_size`"))
+        found.ask("max_size", Doubt(f"{in_words('max_size')} leaves nothing after {in_words('min_size')}"))
 
 
 def _check_moments(slots: Slots, context: Context, found: Findings) -> None:
     for slot in ("start", "deadline"):
         value: datetime | None = getattr(slots, slot)
         if value is not None and (value.tzinfo is None or value <= context.now):
-            found.ask(slot, Doubt(f"`{slot}` must be a time ahead, with an offset"))
+            found.ask(slot, Doubt(f"{in_words(slot)} must be a time ahead, with its offset from UTC"))
     for low, high in (("start", "deadline"), ("modified_after", "modified_before")):
         first, last = getattr(slots, low), getattr(slots, high)
         if first is not None and last is not None and first.tzinfo and last.tzinfo and first >= last:
-            found.ask(high, Doubt(f"`{high}` leaves nothing after `{low}`"))
+            found.ask(high, Doubt(f"{in_words(high)} leaves nothing after {in_words(low)}"))
     window = slots.window
     if window and (window[0] == window[1] or not all(_CLOCK.fullmatch(clock) for clock in window)):
-        found.ask("window", Doubt("`window` must be two different clock times, such as 22:00 and 05:00"))
+        found.ask("window", Doubt(f"{in_words('window')} must be two different clock times, such as 22:00 and 05:00"))
     if slots.repeat is not None:
         found.put("repeat", check_rrule(slots.repeat), slots.repeat)
 
@@ -171,7 +171,7 @@ def _check_control(step: Intent, context: Context, found: Findings, *, first: bo
         return
     found.put("target", _target(target, context))
     if step.action == "confirm" and target.ref is None:
-        found.ask("target", Doubt("only a plan can be confirmed: give its handle as `ref`"))
+        found.ask("target", Doubt("only a plan can be confirmed: say which plan"))
     if step.action == "modify" and step.changes is None:
         found.ask("changes", Doubt("say what to change"))
     bulk = not (target.id or target.ref or target.select not in (None, "all"))
@@ -183,11 +183,11 @@ def _target(target: Target, context: Context) -> Target | Doubt | Refusal:  # no
     if target.ref is not None and not any(plan.ref == target.ref for plan in context.plans):
         return Doubt(f"there is no plan `{shown(target.ref)}`")
     if target.select is not None and target.select not in _SELECTIONS:
-        return Doubt(f"`select` must be one of {', '.join(sorted(_SELECTIONS))}")
+        return Doubt(f"which of several transfers is meant must be one of {', '.join(sorted(_SELECTIONS))}")
     if target.state is not None and target.state not in _STATES:
-        return Doubt(f"`state` must be one of {', '.join(sorted(_STATES))}")
+        return Doubt(f"the state of the transfers must be one of {', '.join(sorted(_STATES))}")
     if target.since is not None and (target.since.tzinfo is None or target.since > context.now):
-        return Doubt("`since` must be a time that is past, with an offset")
+        return Doubt("the time since when must be past, with its offset from UTC")
     known: dict[str, str] = {}
     for side in ("source", "destination"):
         name = getattr(target, side)
