@@ -1,15 +1,13 @@
 import asyncio
-from datetime import timedelta
 from threading import Event
 
 import pytest
 from sqlalchemy import update
 from tests.servers.site import Site, digest_of
 from tests.service.refusals import refused
-from tests.service.test_consent import publish
+from tests.service.test_consent import plan_to_approve, publish
 
 from headrace.api.store.tables_site import IdentityRow, PersonRow, PolicyRow
-from headrace.api.store.tables_work import ApprovalRow
 from headrace.client import models as m
 from headrace.guardrails import check_policy
 
@@ -90,8 +88,8 @@ async def test_a_policy_is_checked_before_it_is_kept(quiet_site: Site) -> None:
 @pytest.mark.anyio
 async def test_people_of_one_name_are_told_apart_by_the_provider_that_gave_it(site: Site) -> None:
     ada, pia = site.ada, await site.person("pia", "policy_admin", "approver", "requester")
-    (site.lab / "a.txt").write_text("a")
-    plan = await ada.plan("lab:/a.txt", "archive:/a.txt")
+    plan = await plan_to_approve(site)
+    await pia.port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved"))
     async with site.service.whole.core.database.write() as tx:
         elsewhere = update(PersonRow).where(PersonRow.id == pia.principal.id)
         await tx.execute(elsewhere.values(name="ada", name_key=f"identity:{pia.principal.id}"))
@@ -101,19 +99,12 @@ async def test_people_of_one_name_are_told_apart_by_the_provider_that_gave_it(si
                 created=site.clock(), seen=site.clock(),
             )
         )  # fmt: skip
-        tx.add(
-            ApprovalRow(
-                plan=plan.id, requester=ada.principal.id, approver=pia.principal.id, verdict="approved",
-                digest=digest_of(plan), at=site.clock(), expires=site.clock() + timedelta(hours=1), reason="",
-                policy_version="1", id="ap_1", roles=("approver",), groups=(), nonce="0",
-            )
-        )  # fmt: skip
     assert [one.person for one in (await ada.port.plan(plan.id)).approvals] == ["ada (https://login.example)"]
     found = {one.name for one in await ada.port.who_may(m.WhoMayRequest(destination="archive:/"))}
     assert {"ada", "ada (https://login.example)"} <= found
-    await ada.port.propose_policy(m.PolicyText(text=OPEN, note=""))
+    proposed = await ada.port.propose_policy(m.PolicyText(text=OPEN, note=""))
     with refused("publish_own_policy") as info:
-        await ada.port.publish_policy("2")
+        await ada.port.publish_policy(proposed.version)
     assert "ada (https://login.example)" in info.value.problem.detail
 
 
