@@ -99,7 +99,6 @@ def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
     return Exit.DONE
 
 
-_NOT_SIGNED_IN = "not_signed_in"
 _NOT_LET_IN = "sign_in_refused"
 _PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
 _CODE_LIMIT_S = 600
@@ -150,10 +149,6 @@ def logout(*, json: Json = False) -> None:
         if session is not None:
             try:
                 command.wait(_ended(url, session.secret))
-            except HeadraceError as error:
-                if error.problem.code != _NOT_SIGNED_IN:
-                    raise
-                said = f"Your session at {url} had ended already. It is forgotten here, too."
             finally:
                 saved.forget(url)
         command.out.say(said)
