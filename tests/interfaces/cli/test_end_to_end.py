@@ -316,6 +316,11 @@ def test_a_receipt_is_saved_and_holds_the_digest_of_its_file_list(anna: Person, 
     assert body["transfer"] == done["id"]
     assert statement["list_digest"] == hashlib.sha256(files.read_bytes()).hexdigest()
     assert b'"a.dat"' in files.read_bytes()
+    key = anna.run("health", "--json").document["key"]
+    named = anna.run("receipt", "verify", str(receipt))
+    assert (named.code, key in named.out, "the key that the receipt itself names" in named.out) == (0, True, True)
+    given = anna.run("receipt", "verify", str(receipt), "--key", key)
+    assert (given.code, f"checked with {key}, which you gave with `--key`" in given.out) == (0, True), given.err
 
 
 def test_invariant_4_hostile_names_are_shown_as_what_they_are(service: Service, anna: Person, here: str) -> None:

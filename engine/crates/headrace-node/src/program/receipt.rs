@@ -135,9 +135,13 @@ impl Verify {
             claims.transfer,
             names.join(", ")
         )];
-        if self.key.is_none() {
-            lines.push("  (give `--key` to check that this is your service)".to_owned());
-        }
+        lines.push(match &self.key {
+            Some(key) => format!("  checked with {key}, which you gave with `--key`"),
+            None => "  checked with the key that the receipt itself names: it is whole, but anybody may \
+                     have signed it; to check that your service did, give `--key` and its key \
+                     (`headrace health --json` says it as `key`)"
+                .to_owned(),
+        });
         for Statement {
             role,
             node,
