@@ -1,7 +1,6 @@
 """nginx in front of a service, with the file of deploy/nginx."""
 
 import json
-import shutil
 import socket
 import ssl
 import subprocess
@@ -9,29 +8,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import httpx2
 import pytest
 from tests.servers.headrace import PASSWORD, started
+from tests.servers.nginx import TELLS, new_certificate, nginx_running, program, written
 from tests.servers.ports import free_port
 
-SITE: Final = Path(__file__).parents[3] / "deploy" / "nginx" / "headrace.conf"
-TELLS: Final = "127.0.0.7"
-"""Who calls from there tells nginx itself from where: this host has no two addresses of one IPv6 network."""
 SPOOFED: Final = "203.0.113.9"
-MAIN: Final = """
-daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
-events {{}}
-http {{
-    access_log off; set_real_ip_from 127.0.0.7; real_ip_header X-From;
-    client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    {site}
-}}
-"""
 
 pytestmark = pytest.mark.xdist_group("nginx")
+
+
+@pytest.mark.parametrize("other_hosts", [False, True], ids=["on this host", "on other hosts"])
+@pytest.mark.parametrize("processes", [1, 3])
+def test_nginx_understands_the_file_for_one_process_and_for_several(
+    tmp_path: Path, processes: int, *, other_hosts: bool
+) -> None:
+    behind = [f"127.0.0.{1 + number}:8470" for number in range(processes)]
+    certificate = new_certificate(tmp_path)
+    configuration = written(tmp_path, "127.0.0.1:8443", behind, certificate, other_hosts=other_hosts)
+    command = [program(), "-t", "-p", str(tmp_path), "-c", str(configuration)]
+    understood = subprocess.run(command, check=False, capture_output=True, text=True, timeout=30)
+    assert understood.returncode == 0, understood.stderr
+    assert "warn" not in understood.stderr
 
 
 @dataclass(frozen=True)
@@ -54,29 +55,16 @@ class Front:
 @pytest.fixture(scope="module")
 def front(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Front]:
     folder = tmp_path_factory.mktemp("nginx")
-    certificate, key = folder / "certificate.pem", folder / "key.pem"
-    made = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-subj",
-        "/CN=h",
-    ]
-    made += ["-addext", "subjectAltName=DNS:localhost", "-out", str(certificate), "-keyout", str(key)]
-    subprocess.run(made, check=True, capture_output=True, timeout=30)
-    port, behind = free_port(), free_port()
-    url = f"https://localhost:{port}"
+    certificate = new_certificate(folder)
+    port, behind = free_port(), f"127.0.0.1:{free_port()}"
+    listen, url = f"127.0.0.1:{port}", f"https://localhost:{port}"
     (folder / "service").mkdir()
-    settings = {"listen": f"127.0.0.1:{behind}", "public_url": url, "trusted_proxies": "127.0.0.1"}
-    with started(folder / "service", **settings) as facts, _nginx(folder, port, behind):
+    settings = {"listen": behind, "public_url": url, "trusted_proxies": "127.0.0.1"}
+    configuration = written(folder, listen, [behind], certificate)
+    with started(folder / "service", **settings) as facts, nginx_running(configuration, listen):
         link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
-        trusted = ssl.create_default_context(cafile=str(certificate))
-        yield Front(url, f"http://127.0.0.1:{behind}", trusted, link.partition("#")[2])
+        trusted = ssl.create_default_context(cafile=str(certificate.chain))
+        yield Front(url, f"http://{behind}", trusted, link.partition("#")[2])
 
 
 @pytest.fixture(scope="module")
@@ -175,45 +163,3 @@ def test_changes_come_through_nginx_as_they_happen(browser: httpx2.Client) -> No
         assert next(said)["kind"] == "now"
         assert browser.patch("/endpoints/src", json={"aliases": ["source"], "password": PASSWORD}).status_code == 200
         assert next(said)["kind"] == "endpoint"
-
-
-@contextmanager
-def _nginx(folder: Path, port: int, behind: int) -> Iterator[None]:
-    site = SITE.read_text(encoding="utf-8")
-    for there, here in {
-        "listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
-        "server_name headrace.example.org": "server_name localhost",
-        "/etc/ssl/headrace.pem": str(folder / "certificate.pem"),
-        "/etc/ssl/headrace.key": str(folder / "key.pem"),
-        "http://127.0.0.1:8470;": f"http://127.0.0.1:{behind};",
-    }.items():
-        assert there in site
-        site = site.replace(there, here)
-    (folder / "nginx.conf").write_text(MAIN.format(folder=folder, site=site), encoding="utf-8")
-    program: Any = shutil.which("nginx", path="/usr/sbin:/usr/bin")
-    with subprocess.Popen(
-        [program, "-p", str(folder), "-c", str(folder / "nginx.conf")], stderr=subprocess.PIPE
-    ) as nginx:
-        try:
-            _wait_for(port, nginx)
-            yield
-            assert nginx.poll() is None, nginx.stderr and nginx.stderr.read().decode()
-        finally:
-            nginx.terminate()
-            nginx.wait(30)
-
-
-def _wait_for(port: int, nginx: subprocess.Popen[bytes]) -> None:
-    for _ in range(200):
-        assert nginx.poll() is None, nginx.stderr and nginx.stderr.read().decode()
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except ConnectionRefusedError:
-            try:
-                nginx.wait(0.05)
-            except subprocess.TimeoutExpired:
-                continue
-        else:
-            return
-    message = "nginx does not listen"
-    raise AssertionError(message)
