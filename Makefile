@@ -31,10 +31,13 @@ $(UV):
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9'
 
+# How packages are written down: versions and hashes, no addresses.
+LOCKED := --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet \
+	$(foreach m,$(MEMBERS),--no-emit-package headrace-$(m))
+
 .PHONY: lock
-lock: $(UV) ## compile requirements.lock (versions and hashes, no addresses)
-	@$(UV) pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-		--no-emit-index-url --no-emit-find-links --quiet $(foreach m,$(MEMBERS),--no-emit-package headrace-$(m)) -o requirements.lock
+lock: $(UV) ## compile requirements.lock
+	@$(UV) pip compile pyproject.toml --group dev $(LOCKED) -o requirements.lock
 
 # The third-party packages, then every member as an editable install without its dependencies (the engine is built by maturin).
 $(VENV)/.packages: requirements.lock | $(UV)
@@ -99,7 +102,7 @@ $(PROMETHEUS):
 
 .PHONY: tools
 tools: $(OIDC) $(PROMETHEUS) ## what tests use: an OpenID provider, Prometheus, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token, a syslog server)
-	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl ip:iproute2 sysctl:procps softhsm2-util:softhsm2; do \
+	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl unzip:unzip ssh-keygen:openssh-client ip:iproute2 sysctl:procps softhsm2-util:softhsm2; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }
 	@[ -x /usr/sbin/samba ] && [ -d /usr/share/samba/setup ] && command -v ldbmodify >/dev/null || \
@@ -209,8 +212,15 @@ nl-report: setup ## score the sentences and write docs/security/guardrails.md
 	@$(BIN)/python -m tests.pure.language.report
 
 .PHONY: wheels
-wheels: $(VENV)/.packages web ## build the distributions into dist/
+wheels: $(VENV)/.packages $(NODE_PROGRAM) web ## build the distributions and the node into dist/, with what they are made of (CycloneDX) and hashes
 	@rm -rf dist && mkdir dist
-	@cd engine && $(CURDIR)/$(BIN)/maturin build --release --quiet --out $(CURDIR)/dist
+	@cd engine && $(CURDIR)/$(BIN)/maturin build --profile $(PROFILE) --quiet --out $(CURDIR)/dist
 	@for member in $(PURE_MEMBERS); do $(UV) build --quiet --wheel --out-dir dist $$member; done
+	@rm -f dist/.gitignore && cp $(NODE_PROGRAM) dist/
+	@$(UV) pip compile pyproject.toml --constraint requirements.lock $(LOCKED) -o dist/requirements.txt
+	@PATH="$(CURDIR)/$(BIN):$$PATH" deploy/release/list-parts.sh dist
 	@ls dist
+
+.PHONY: release
+release: wheels ## build a release and sign it: RELEASE_KEY=an OpenSSH key (docs/operations/release.md)
+	@deploy/release/sign.sh "$(RELEASE_KEY)" dist
