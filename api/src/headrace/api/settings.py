@@ -5,8 +5,9 @@ docs/settings.md lists them all (a test compares).
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields, replace
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
@@ -41,6 +42,11 @@ class Settings:
     listen: str = _setting("127.0.0.1:8470", "host:port", "where API, console and MCP listen; port 0 picks one")
     metrics_listen: str = _setting(
         "", "host:port", "where monitoring asks for `/metrics`, `/live` and `/ready`, without sign-in; empty: nowhere"
+    )
+    otlp_traces: str = _setting(
+        "",
+        "URL",
+        "where traces of requests are sent by OTLP over HTTP (docs/operations/monitoring.md); empty: nowhere",
     )
     hub_listen: str = _setting("127.0.0.1:8471", "host:port", "where nodes dial in; port 0 picks one")
     hub_advertise: str = _setting("", "host:port", "address that join tokens tell nodes to dial; empty: the hub's own")
@@ -169,6 +175,13 @@ class Settings:
                 "empty (it is the signer's), and set `HEADRACE_CONSENT_PROOF=passkey`"
             )
             raise SettingError(message)
+        if self.otlp_traces and not _is_private(self.otlp_traces):
+            # The value is not repeated: it may hold a password.
+            message = (
+                "`HEADRACE_OTLP_TRACES` can't be used; write `https://host[:port]/v1/traces`, or `http://` with a "
+                "loopback address, and put passwords into `OTEL_EXPORTER_OTLP_HEADERS`"
+            )
+            raise SettingError(message)
         if bool(self.audit_syslog_cert) != bool(self.audit_syslog_key):
             message = "`HEADRACE_AUDIT_SYSLOG_CERT` and `HEADRACE_AUDIT_SYSLOG_KEY` belong together; give both or none"
             raise SettingError(message)
@@ -225,6 +238,17 @@ class Settings:
 def environment_name(declared: "Field[object]") -> str:
     """Return the variable of a setting, for example `HEADRACE_PLAN_QUEUE`."""
     return _PREFIX + declared.name.upper()
+
+
+def _is_private(url: str) -> bool:
+    """Whether what is sent to a URL can be read by nobody on the way."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "http":
+        with suppress(ValueError):
+            return ip_address(host).is_loopback
+        return host == "localhost"
+    return parts.scheme == "https" and bool(host) and parts.username is None
 
 
 def _parse(declared: "Field[object]", text: str) -> str | int | Path:

@@ -1,6 +1,7 @@
 """Everything the service can do, by room; `Acting` calls these."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
@@ -28,6 +29,9 @@ from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.submit import Submissions
+
+if TYPE_CHECKING:
+    from headrace.api.tracing import Traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +64,5 @@ class UseCases:
     submissions: Submissions
     cleanup: Cleanup
     transfers: Transfers
+    traces: "Traces | None" = None
+    """Where traces are on."""

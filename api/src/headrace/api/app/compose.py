@@ -5,7 +5,9 @@ import os
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headrace.api.access.change_feed import ChangeFeed
 from headrace.api.access.health import Health
@@ -82,6 +84,9 @@ from headrace.auth import (
 from headrace.auth.directory_ldap import LdapDirectory
 from headrace.engine import Hub
 from headrace.guardrails import seal
+
+if TYPE_CHECKING:
+    from headrace.api.tracing import Traces
 
 HEADS_FILE = "audit-heads.jsonl"
 _HOUR_S = 3600
@@ -179,6 +184,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         submissions=Submissions(parts, scheduler, plans, transfers),
         cleanup=cleanup,
         transfers=transfers,
+        traces=_traces(settings, audit),
     )
     key_notes = KeyNotes(database, audit, clock, key.chain, hub)
     jobs.every("note which keys have ended", _HOUR_S, key_notes.write)
@@ -207,6 +213,8 @@ def read_files(settings: Settings) -> None:
     for directory in _directories(settings):
         directory.close()
     _line(settings)
+    if settings.otlp_traces:
+        _require_tracing()
 
 
 def _authority(settings: Settings, clock: Clock) -> Authority:
@@ -226,6 +234,25 @@ def _elsewhere(
     """Return the other host that gets the audit chain; raises `SettingError`."""
     line = _line(settings)
     return Elsewhere(database, heads, *clocks, line, settings.audit_most_unsent) if line else None
+
+
+def _traces(settings: Settings, audit: Audit) -> "Traces | None":
+    """Let traces be made of what the audit chain notes, where they are on; only then is loaded what that needs."""
+    if not settings.otlp_traces:
+        return None
+    from headrace.api.tracing import Traces  # noqa: PLC0415 - as said
+
+    traces = Traces(settings.otlp_traces)
+    audit.observer = traces.note
+    return traces
+
+
+def _require_tracing() -> None:
+    if find_spec("opentelemetry.sdk") is None or find_spec("opentelemetry.exporter.otlp.proto.http") is None:
+        message = (
+            "`HEADRACE_OTLP_TRACES` is set, and what sends traces is not installed: pip install 'headrace-api[traces]'"
+        )
+        raise SettingError(message)
 
 
 def _line(settings: Settings) -> SyslogLine | None:

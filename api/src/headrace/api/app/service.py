@@ -106,6 +106,8 @@ class Service:
             await self._use_cases.audit.export_head()
         self._use_cases.audit.close()
         await self._use_cases.people.close()
+        if self._use_cases.traces is not None:
+            await asyncio.to_thread(self._use_cases.traces.close)
         await core.database.close()
         self._lock.release()
 

@@ -74,6 +74,10 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
         timeout_s=limits.request_timeout_s,
     )
     app.add_middleware(Measured, metrics=gate.use_cases.metrics)
+    if gate.use_cases.traces is not None:
+        from headrace.api.http.traced import Traced  # noqa: PLC0415 - it needs what only traces need
+
+        app.add_middleware(Traced, traces=gate.use_cases.traces)
     return app
 
 

@@ -8,7 +8,7 @@ was cut off or rewritten; ship that file to another machine to keep it out of th
 import asyncio
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,7 +25,7 @@ from headrace.api.caller import Caller
 from headrace.api.clock import Clock
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.paging import page_of
-from headrace.api.store import Database, Tx
+from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.base import Base
 from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import AuditRow
@@ -61,6 +61,10 @@ _ROWS = select(AuditRow).where(AuditRow.sequence.in_(bindparam("sequences", expa
 _NEWEST = select(_AUDIT.c.sequence, _AUDIT.c.body, _AUDIT.c.hash).order_by(_AUDIT.c.sequence.desc()).limit(1)
 
 
+Observer = Callable[[datetime, m.AuditKind, str, Mapping[str, str]], None]
+"""Takes when, which kind, about what (an id), and the details as they were given."""
+
+
 class Audit:
     """Writes and checks the chain of one service."""
 
@@ -71,6 +75,8 @@ class Audit:
         self._heads = heads
         self.elsewhere = elsewhere
         self._checks = Checks(database.url, heads, clock)
+        self.observer: Observer | None = None
+        """Told of each event of a request once it is committed; it does not fail or wait."""
         self.unwritable_since: datetime | None = None
         """Set while the last event was refused."""
 
@@ -101,8 +107,12 @@ class Audit:
         if principal is not None:
             await still_calling(tx, principal)
         person = principal.id if principal else person
+        at, observer = self._clock(), self.observer
+        if observer is not None:
+            said = dict(detail or {})
+            after_commit(tx, lambda: observer(at, kind, subject, said))
         event = {
-            "at": utc_text(self._clock()),
+            "at": utc_text(at),
             "kind": kind.value,
             "person": person,
             "agent": principal.agent if principal else None,

@@ -78,14 +78,20 @@ class Measured:
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start" and b"wait_s=" not in scope["query_string"]:
-                method = scope["method"] if scope["method"] in _METHODS else _OTHER
-                self._metrics.note_request(method, _route(scope), message["status"], perf_counter() - begin)
+                self._metrics.note_request(
+                    known_method(scope), route_of(scope), message["status"], perf_counter() - begin
+                )
             await send(message)
 
         await self._app(scope, receive, noted)
 
 
-def _route(scope: Scope) -> str:
+def known_method(scope: Scope) -> str:
+    """Return the method of a request; what strangers make up is `other`."""
+    return scope["method"] if scope["method"] in _METHODS else _OTHER
+
+
+def route_of(scope: Scope) -> str:
     """Return the pattern of the route that took a request."""
     route = getattr(scope.get("route"), "path", None)
     if route is None and "endpoint" in scope and not scope.get("path_params"):

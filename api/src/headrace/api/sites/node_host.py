@@ -2,6 +2,7 @@
 
 import asyncio
 from ipaddress import ip_address
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -10,6 +11,9 @@ from headrace.api.store.tables_site import NodeRow
 from headrace.client import models as m
 from headrace.engine import Hub
 from headrace.guardrails import shown
+
+_NONSENSE: Final = "protocol_violation"
+"""The engine's word for an answer that is none."""
 
 
 async def host_of(hub: Hub, node: NodeRow, to: str | None) -> m.NodeHost:
@@ -28,4 +32,4 @@ async def host_of(hub: Hub, node: NodeRow, to: str | None) -> m.NodeHost:
         return await asyncio.to_thread(m.NodeHost.model_validate_json, told)
     except ValidationError as error:
         message = f"node `{node.name}` says of its host what can't be understood; its program may be of another release"
-        raise ServiceError("protocol_violation", message) from error
+        raise ServiceError(_NONSENSE, message) from error
