@@ -66,7 +66,10 @@ def test_a_wrong_password_and_no_login_exit_8(service: Service, anna: Person, tm
     assert wrong.code == 8
     assert stranger.run("login", "--name", anna.name, "--password-stdin", typed=f"{PASSWORD}\n").code == 0
     assert stranger.run("status").code == 0
+    kept = {"HEADRACE_TOKEN": json.loads((stranger.config / "session.json").read_bytes())[service.url]["secret"]}
+    assert anna.run("whoami", **kept).code == 0
     with_token = stranger.run("logout", HEADRACE_TOKEN="hrt_x")  # noqa: S106 - no secret
+    assert anna.run("whoami", **kept).code == 8, "the session itself is ended, not what the token acts for"
     assert (with_token.code, with_token.out) == (0, f"Signed out of {service.url}.\n"), with_token.err
     again = stranger.run("logout")
     assert (again.code, again.out) == (0, f"You are not signed in at {service.url}; there is nothing to end.\n")

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
+from demo.stage import surroundings
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -156,9 +157,9 @@ async def test_an_assistant_sends_people_to_the_address_that_the_service_is_know
         "next_step": {"kind": "confirm", "by": "others", "message": "It waits."},
     }  # fmt: skip
     script.answers = [answer({**me, "console": "https://headrace.example"}), answer(plan)]
-    environment = {"HEADRACE_CONFIG": str(tmp_path), "HEADRACE_SERVICE": script.url, "HEADRACE_TOKEN": "hrt_x"}
+    mine = {"HEADRACE_CONFIG": str(tmp_path), "HEADRACE_SERVICE": script.url, "HEADRACE_TOKEN": "hrt_x"}
     program = str(Path(sys.executable).with_name("headrace"))
-    spawned = StdioServerParameters(command=program, args=["mcp"], env=environment)
+    spawned = StdioServerParameters(command=program, args=["mcp"], env={**surroundings(), **mine})
     async with Client(stdio_client(spawned)) as client:
         result = await client.call_tool("explain_plan", {"plan_id": "pl_1"})
     assert "https://headrace.example/plans/pl_1" in str(result.structured_content), result
