@@ -193,7 +193,7 @@ async def test_a_name_that_two_people_have_halts_neither(quiet_site: Site) -> No
         await store.arrive(twin, f"pn_{number}", now)
     with refused("invalid_request"):
         await operator.port.halt(asked("person", "Alice (corp)"))
-    assert (await operator.port.halt(asked("person", "pn_2"))).subject_name == "Alice (corp)"
+    assert (await operator.port.halt(asked("person", "pn_2"))).subject_name == "Alice (corp) (https://corp)"
     auditor = await quiet_site.person("aud", "auditor")
     arrived = await auditor.port.audit(person="Alice (corp)", kind="person_arrived")
     assert [one.subject for one in arrived] == ["pn_1", "pn_2"]
