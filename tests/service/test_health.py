@@ -1,5 +1,6 @@
 """What health says: measured when it is asked for, with the causes for those who can mend them."""
 
+import asyncio
 import re
 import sqlite3
 from contextlib import closing
@@ -8,14 +9,16 @@ from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import delete
-from tests.servers.site import Site, started_site
+from tests.servers.site import WAIT_S, Site, started_site
 
 from headrace.api.access.health import FRESH
+from headrace.api.app.hub_events import HubEvents
 from headrace.api.sites.halts import HALT_FILE
 from headrace.api.sites.strange_nodes import SHOWN
 from headrace.api.store import sqlite
 from headrace.api.store.tables_site import NodeRow
 from headrace.client import models as m
+from headrace.engine import HubEvent, NodeRefused
 
 DOCS = (Path(__file__).parents[2] / "docs" / "errors.md").read_text(encoding="utf-8")
 
@@ -102,24 +105,36 @@ async def test_a_node_that_is_refused_is_named_with_the_reason(site: Site, refus
 
 
 @pytest.mark.anyio
-async def test_who_is_refused_and_is_no_node_of_the_site_is_told_for_a_while_and_degrades_nothing(site: Site) -> None:
-    key = site.nodes["right"].key
-    await site.ada.port.revoke_node("right")
+async def test_who_is_refused_and_is_no_node_of_the_site_is_told_for_a_while_and_degrades_nothing(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = quiet_site
+    await site.start_node("left", [])
+    key = site.nodes["left"].key
+    await site.ada.port.revoke_node("left")
     nodes = site.use_cases.nodes
     await site.until_nodes(lambda: bool(nodes.strange.recent()))
     [cause] = [one for one in await causes(site) if one.code is m.HealthCode.NODE_STRANGE]
-    assert "the revoked node `right` at `127.0.0.1:" in cause.sentence
+    assert "the revoked node `left` at `127.0.0.1:" in cause.sentence
     assert "not enrolled" in cause.sentence
     # The next service never heard of it.
     async with site.service.whole.core.database.write() as tx:
-        await tx.execute(delete(NodeRow).where(NodeRow.key == key))
+        await tx.execute(delete(NodeRow))
+    refusal, take = asyncio.Event(), HubEvents.take
+
+    def taken(self: HubEvents, event: HubEvent) -> None:
+        take(self, event)
+        if isinstance(event, NodeRefused):
+            refusal.set()
+
+    monkeypatch.setattr(HubEvents, "take", taken)
     await site.restart()
-    nodes = site.use_cases.nodes
-    await site.until_nodes(lambda: bool(nodes.strange.recent()))
+    async with asyncio.timeout(WAIT_S):
+        await refusal.wait()
     [cause] = [one for one in await causes(site) if one.code is m.HealthCode.NODE_STRANGE]
     assert f"a node with the key `{key}` at `127.0.0.1:" in cause.sentence
     assert "ca rotate NODE" in cause.what_to_do
-    await site.stop_node("right")
+    await site.stop_node("left")
     site.clock.shift += SHOWN
     assert "node_strange" not in codes(await causes(site))
 
