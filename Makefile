@@ -36,8 +36,9 @@ LOCKED := --universal --python-version 3.11 --generate-hashes --no-header --no-a
 	$(foreach m,$(MEMBERS),--no-emit-package headrace-$(m))
 
 .PHONY: lock
-lock: $(UV) ## compile requirements.lock
+lock: $(UV) ## compile requirements.lock and requirements.release.lock
 	@$(UV) pip compile pyproject.toml --group dev $(LOCKED) -o requirements.lock
+	@$(UV) pip compile --group release $(LOCKED) -o requirements.release.lock
 
 # The third-party packages, then every member as an editable install without its dependencies (the engine is built by maturin).
 $(VENV)/.packages: requirements.lock | $(UV)
@@ -102,7 +103,7 @@ $(PROMETHEUS):
 
 .PHONY: tools
 tools: $(OIDC) $(PROMETHEUS) ## what tests use: an OpenID provider, Prometheus, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token, a syslog server)
-	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl unzip:unzip ssh-keygen:openssh-client ip:iproute2 sysctl:procps softhsm2-util:softhsm2; do \
+	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl unzip:unzip readelf:binutils ssh-keygen:openssh-client ip:iproute2 sysctl:procps softhsm2-util:softhsm2; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }
 	@[ -x /usr/sbin/samba ] && [ -d /usr/share/samba/setup ] && command -v ldbmodify >/dev/null || \
@@ -211,14 +212,26 @@ lab-estimates: setup ## compare how long plans said that transfers would take wi
 nl-report: setup ## score the sentences and write docs/security/guardrails.md
 	@$(BIN)/python -m tests.pure.language.report
 
+# The oldest glibc that wheel and node run with; zig's linker sets it, whatever this machine has.
+GLIBC := 2.28
+TARGET := $(shell uname -m)-unknown-linux-gnu
+# The programs of the environment come first.
+WITH_TOOLS := PATH="$(CURDIR)/$(BIN):$$PATH"
+
+$(VENV)/.release: requirements.release.lock $(VENV)/.packages
+	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements.release.lock
+	@touch $@
+
 .PHONY: wheels
-wheels: $(VENV)/.packages $(NODE_PROGRAM) web ## build the distributions and the node into dist/, with what they are made of (CycloneDX) and hashes
+wheels: $(VENV)/.release web ## build the distributions and the node into dist/, with what they are made of (CycloneDX) and hashes
 	@rm -rf dist && mkdir dist
-	@cd engine && $(CURDIR)/$(BIN)/maturin build --profile $(PROFILE) --quiet --out $(CURDIR)/dist
+	@cd engine && $(WITH_TOOLS) maturin build --profile $(PROFILE) --zig --compatibility manylinux_$(subst .,_,$(GLIBC)) --target $(TARGET) --quiet --out $(CURDIR)/dist
+	@cd engine && $(WITH_TOOLS) cargo zigbuild --profile $(PROFILE) --target $(TARGET).$(GLIBC) --quiet --bin headrace-node
+	@cp engine/target/$(TARGET)/$(PROFILE)/headrace-node dist/ && deploy/release/require-glibc.sh $(GLIBC) dist/headrace-node
 	@for member in $(PURE_MEMBERS); do $(UV) build --quiet --wheel --out-dir dist $$member; done
-	@rm -f dist/.gitignore && cp $(NODE_PROGRAM) dist/
+	@rm -f dist/.gitignore
 	@$(UV) pip compile pyproject.toml --constraint requirements.lock $(LOCKED) -o dist/requirements.txt
-	@PATH="$(CURDIR)/$(BIN):$$PATH" deploy/release/list-parts.sh dist
+	@$(WITH_TOOLS) deploy/release/list-parts.sh dist
 	@ls dist
 
 .PHONY: release

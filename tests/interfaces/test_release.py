@@ -17,7 +17,8 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 REPOSITORY: Final = Path(__file__).parents[2]
 SCRIPTS: Final = REPOSITORY / "deploy" / "release"
-PAGE: Final = (REPOSITORY / "docs" / "operations" / "release.md").read_text(encoding="utf-8")
+PAGE_FILE: Final = REPOSITORY / "docs" / "operations" / "release.md"
+PAGE: Final = PAGE_FILE.read_text(encoding="utf-8")
 LIMIT_S: Final = 60
 LISTS: Final = ("python", "engine", "console")
 
@@ -132,3 +133,15 @@ def test_nothing_is_signed_that_has_changed_since_its_hash_was_written(parts: Pa
     key, _ = new_key(tmp_path)
     assert run(SCRIPTS / "sign.sh", key, folder, folder=tmp_path).returncode != 0
     assert not (folder / "SHA256SUMS.sig").exists()
+
+
+def test_a_node_that_needs_a_newer_glibc_than_a_release_promises_is_refused() -> None:
+    program = REPOSITORY / os.environ.get("NODE_PROGRAM", "engine/target/release/headrace-node")
+    needs = run("readelf", "--version-info", program, folder=REPOSITORY).stdout
+    newest = max((int(minor) for minor in re.findall(r"GLIBC_2\.(\d+)", needs)), default=0)
+    assert newest > 17
+    for floor, fits in ((f"2.{newest}", True), ("2.99", True), (f"2.{newest - 1}", False), ("2.9", False)):
+        asked = run(SCRIPTS / "require-glibc.sh", floor, program, folder=REPOSITORY)
+        assert (asked.returncode == 0) is fits, floor
+        assert fits or f"needs GLIBC_2.{newest}" in asked.stderr
+    assert run(SCRIPTS / "require-glibc.sh", "2.28", PAGE_FILE, folder=REPOSITORY).returncode != 0
