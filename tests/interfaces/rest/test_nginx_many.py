@@ -107,12 +107,12 @@ async def test_when_a_process_behind_nginx_is_killed_nobody_makes_a_call_again_m
 ) -> None:
     site = running.site
     name = f"killed-{leads}.bin"
-    (site.folder / "lab" / name).write_bytes(os.urandom(16 << 20))
+    (site.folder / "lab" / name).write_bytes(os.urandom(8 << 20))
     intent = {
         "action": "copy",
         "source": f"lab:/{name}",
         "destination": f"archive:/{name}",
-        "rate_limit_bps": 80_000_000,
+        "rate_limit_bps": 8_000_000,
     }
     slowly = {"action": "set_rate", "rate_bps": 1_000_000}
     async with running.port() as port, running.client() as client:
@@ -137,7 +137,7 @@ async def test_when_a_process_behind_nginx_is_killed_nobody_makes_a_call_again_m
         assert calls.unanswered <= {"unanswered", "502 of nginx"}
         await port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=None))
         assert (await watched).state is m.TransferState.COMPLETE
-        assert (site.folder / "archive" / name).stat().st_size == 16 << 20
+        assert (site.folder / "archive" / name).stat().st_size == 8 << 20
     await asyncio.to_thread(site.start, victim)
     await site.attached(victim)
 
