@@ -100,6 +100,8 @@ class People:
             accepted = await self._auth.passwords.accept_invitation(
                 request.token, request.password, request.name, address
             )
+        # What waited for this account was canceled with it.
+        self._core.reactions.tell()
         return _session(accepted)
 
     def ways(self) -> m.SignInWays:

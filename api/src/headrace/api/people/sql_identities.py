@@ -12,7 +12,8 @@ from sqlalchemy import and_, delete, or_, select
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.events.reactions import Reactions
-from headrace.api.people.sql_store import MAX_PEOPLE, end_all, keeping_an_admin, person_of
+from headrace.api.people.endings import AccessEnd, end_all
+from headrace.api.people.sql_store import MAX_PEOPLE, keeping_an_admin, person_of
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.tables_site import (
     ELSEWHERE,
@@ -153,9 +154,9 @@ class SqlIdentityStore:
             row.gone = row.gone or now
         else:
             row.groups, row.gone = tuple(sorted(groups)), None
-        person = await self._refresh(tx, await tx.get_one(PersonRow, row.person), f"what {row.issuer} says")
-        if not person.roles:
-            await end_all(tx, person.id)
+        person = await tx.get_one(PersonRow, row.person)
+        if not (await self._refresh(tx, person, f"what {row.issuer} says")).roles:
+            await end_all(tx, person, AccessEnd.WITHOUT_ROLE)
 
     async def rename(self, issuer: str, subject: str, name: str) -> None:
         """As in the port."""
@@ -202,7 +203,7 @@ class SqlIdentityStore:
             row = await tx.get(PersonRow, person)
             if row is None or row.state != "disabled":
                 return person_of(row) if row else None
-            await end_all(tx, person)
+            await end_all(tx, row, AccessEnd.DISABLED)
             row.state = "active"
             await self._note(tx, m.AuditKind.PERSON_ENABLED, person, {"name": row.name})
             after_commit(tx, self._reactions.tell)
@@ -339,7 +340,7 @@ class SqlIdentityStore:
             await self._note(tx, kind, row.id, {"name": row.name, "cause": cause})
             after_commit(tx, self._reactions.tell)
             if suspended:
-                await end_all(tx, row.id)
+                await end_all(tx, row, AccessEnd.SUSPENDED)
         return record
 
     async def _note(

@@ -10,20 +10,18 @@ from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
+from headrace.api.people.endings import AccessEnd, end_all
 from headrace.api.store import Database, Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_site import (
-    GroupProposalRow,
     IdentityRow,
     InvitationRow,
-    JoinTokenRow,
     PasskeyRow,
     PersonRow,
     SessionRow,
     SignInPlaceRow,
     TokenRow,
 )
-from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.auth import (
     Grounds,
     InvitationRecord,
@@ -155,7 +153,7 @@ class SqlPeopleStore:
                 return None
             await tx.delete(invitation)
             await tx.execute(delete(PasskeyRow).where(PasskeyRow.person == row.id))
-            await end_all(tx, row.id)
+            await end_all(tx, row, AccessEnd.TAKEN_BACK)
             row.state, row.name, row.name_key, row.password_hash = "active", name, fold(name), password_hash
             await _flush_named(tx)
             await self._note_own(tx, m.AuditKind.INVITATION_ACCEPTED, row.id, {"name": name})
@@ -242,7 +240,7 @@ class SqlPeopleStore:
                 row.state, row.password_hash = "disabled", None
             for table in (InvitationRow, PasskeyRow):
                 await tx.execute(delete(table).where(table.person == person))
-            await end_all(tx, person)
+            await end_all(tx, row, AccessEnd.DISABLED)
             await self._note(tx, m.AuditKind.PERSON_DISABLED, row.id, {"name": row.name})
             return person_of(row)
 
@@ -414,23 +412,6 @@ async def _has_admin(tx: Tx) -> bool:
         PersonRow.state == "active", type_coerce(PersonRow.roles, Text).contains(Role.ADMIN)
     )
     return any(Role.ADMIN in roles for roles in await tx.scalars(query))
-
-
-async def end_all(tx: Tx, person: str) -> None:
-    """End what somebody has begun with: sessions, tokens, and what they agreed to that has not begun.
-
-    So end links and join tokens that they made for others, and what they have proposed that groups give.
-    """
-    for table in (SessionRow, TokenRow):
-        await tx.execute(delete(table).where(table.person == person))
-    await tx.execute(delete(InvitationRow).where(InvitationRow.made_by == person))
-    await tx.execute(delete(JoinTokenRow).where(JoinTokenRow.made_by == person, JoinTokenRow.used_at.is_(None)))
-    await tx.execute(delete(GroupProposalRow).where(GroupProposalRow.author == person))
-    await tx.execute(delete(ApprovalRow).where(ApprovalRow.approver == person, ApprovalRow.used_by.is_(None)))
-    waiting = select(PlanRow.id).where(PlanRow.requester == person, PlanRow.state == "ready")
-    begun = select(TransferRow.plan).where(TransferRow.plan == ConfirmationRow.plan).exists()
-    said_yes = delete(ConfirmationRow).where(ConfirmationRow.verdict == "confirmed", ~begun)
-    await tx.execute(said_yes.where(ConfirmationRow.plan.in_(waiting)))
 
 
 async def _holds(tx: Tx, person: PersonRow, grounds: Grounds) -> bool:

@@ -296,14 +296,18 @@ class Signer:
     async def _consent(
         self, tx: Tx, transfer: TransferRow, *, starts: bool
     ) -> tuple[Confirmation | None, tuple[Approval, ...]]:
-        """Read the signed statements of the confirmation, and of the approvals that this transfer has used up."""
+        """Read the signed statements of the confirmation, and of the approvals that this transfer has used up.
+
+        To start, those count whose givers kept their access since.
+        """
         keys = self._key.accepted(starts=starts)
-        confirmation = confirmation_of(await tx.get(ConfirmationRow, transfer.plan), keys)
+        said = await tx.get(ConfirmationRow, transfer.plan)
+        confirmation = None if said is None or (starts and said.taken_back) else confirmation_of(said, keys)
         rows = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
         found = (
             approval_of(row, person, keys, starts=starts)
             for row, person in rows
-            if not starts or person.state == "active"
+            if not starts or (person.state == "active" and not row.taken_back)
         )
         approvals = tuple(one for one in found if one is not None)
         return confirmation, approvals

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from headrace.api.store.base import Base, Names, Sequence, Utc
@@ -65,6 +65,8 @@ class ConfirmationRow(Base):
     at: Mapped[datetime] = mapped_column(Utc)
     statement: Mapped[str] = mapped_column(Text, default="", server_default="")
     """The signed statement of a yes: what the signer counts."""
+    taken_back: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether the access of whoever said it has ended since: what runs goes on, and nothing is started by it."""
 
 
 class ApprovalRow(Base):
@@ -93,6 +95,8 @@ class ApprovalRow(Base):
     used_at: Mapped[datetime | None] = mapped_column(Utc)
     statement: Mapped[str] = mapped_column(Text, default="", server_default="")
     """The signed statement of a yes: what the signer counts."""
+    taken_back: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """Whether the access of whoever said it has ended since: what runs goes on, and nothing is started by it."""
 
 
 class TransferRow(Base):
