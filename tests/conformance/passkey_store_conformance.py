@@ -93,10 +93,33 @@ async def what_a_passkey_began_ends_with_it_and_nothing_begins_without_it(stores
     begun, other = replace(SESSION, method="passkey", passkey=KEY.id), replace(SESSION, hash="7" * 64)
     assert await stores.people.add_session(begun, grounds)
     assert await stores.people.add_session(other)
-    await stores.people.add_factors(other.hash, "passkey", frozenset({"mfa", "passkey", "pop"}), KEY.id)
+    assert await stores.people.add_factors(other.hash, "passkey", frozenset({"mfa", "passkey", "pop"}), KEY.id)
     assert await store.remove_passkey(ADA.id, KEY.id)
     assert list(await stores.people.sessions_of(ADA.id)) == [other]
     assert not await stores.people.add_session(begun, grounds)
+
+
+async def a_session_ends_with_the_passkey_that_began_it_whatever_was_shown_in_it_later(stores: Stores) -> None:
+    store, other = await stores.with_key(), replace(KEY, id="b-key")
+    assert await store.add_passkey(other, "nonce of the other", LATER)
+    begun = replace(SESSION, method="passkey", passkey=KEY.id, factors=frozenset({"mfa", "passkey", "pop"}))
+    assert await stores.people.add_session(begun, Grounds(passkey=KEY.id))
+    assert await stores.people.add_factors(begun.hash, "passkey", begun.factors, other.id)
+    assert await store.remove_passkey(ADA.id, other.id)
+    assert await stores.people.session(begun.hash) == begun
+    assert await store.remove_passkey(ADA.id, KEY.id)
+    assert await stores.people.session(begun.hash) is None
+
+
+async def a_passkey_that_is_gone_or_anothers_shows_nothing(stores: Stores) -> None:
+    store = await stores.with_key()
+    await stores.people.add_person(replace(GRACE, state="active"))
+    assert await store.add_passkey(replace(KEY, id="b-key", person=GRACE.id), "nonce of the other", LATER)
+    assert await stores.people.add_session(SESSION)
+    assert await store.remove_passkey(ADA.id, KEY.id)
+    for passkey in (KEY.id, "b-key"):
+        assert not await stores.people.add_factors(SESSION.hash, "passkey", frozenset({"passkey"}), passkey)
+    assert await stores.people.session(SESSION.hash) == SESSION
 
 
 async def who_is_disabled_or_begins_anew_has_none(stores: Stores) -> None:
@@ -119,5 +142,7 @@ CHECKS: tuple[Check, ...] = (
     a_device_that_does_not_count_is_used_again,
     a_passkey_is_removed_as_its_persons,
     what_a_passkey_began_ends_with_it_and_nothing_begins_without_it,
+    a_session_ends_with_the_passkey_that_began_it_whatever_was_shown_in_it_later,
+    a_passkey_that_is_gone_or_anothers_shows_nothing,
     who_is_disabled_or_begins_anew_has_none,
 )

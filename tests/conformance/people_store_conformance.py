@@ -264,12 +264,12 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     assert await store.session(SESSION.hash) == SESSION
     await store.touch_session(SESSION.hash, LATER)
     assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER)
-    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey", "pop"}), "pk_1")
-    more = SESSION.factors | {"passkey", "pop"}
-    assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER, factors=more, passkey="pk_1")
+    assert await store.add_factors(SESSION.hash, "password", frozenset({"pwd", "otp"}), None)
+    more = SESSION.factors | {"pwd", "otp"}
+    assert await store.session(SESSION.hash) == replace(SESSION, last_used=LATER, factors=more)
     await store.delete_session(SESSION.hash)
     await store.delete_session(SESSION.hash)
-    await store.add_factors(SESSION.hash, "passkey", frozenset({"passkey"}), None)
+    assert not await store.add_factors(SESSION.hash, "password", frozenset({"otp"}), None)
     await store.touch_session(SESSION.hash, LATER)
     assert await store.session(SESSION.hash) is None
 

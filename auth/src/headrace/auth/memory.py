@@ -175,11 +175,16 @@ class MemoryPeopleStore:
         if hash in self._sessions:
             self._sessions[hash] = replace(self._sessions[hash], last_used=now)
 
-    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> None:  # noqa: A002, ARG002
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> bool:  # noqa: A002, ARG002
         """See `PeopleStore`."""
         known = self._sessions.get(hash)
-        if known is not None:
-            self._sessions[hash] = replace(known, factors=known.factors | factors, passkey=passkey or known.passkey)
+        if known is None:
+            return False
+        if passkey is not None and ((shown := self._passkeys.get(passkey)) is None or shown.person != known.person):
+            return False
+        lasting = known.passkey if known.method == "passkey" else passkey or known.passkey
+        self._sessions[hash] = replace(known, factors=known.factors | factors, passkey=lasting)
+        return True
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""

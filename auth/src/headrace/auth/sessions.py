@@ -125,10 +125,16 @@ class Sessions:
         return [one for one in found if now < one.expires and now < one.last_used + self._lifetimes.idle]
 
     async def strengthen(self, by: Principal, shown: Shown) -> None:
-        """Note what the person has shown in the session that calls, beside what they signed in with."""
+        """Note what the person has shown in the session that calls, beside what they signed in with.
+
+        Raises `not_allowed` when the session, or the passkey that was shown, is gone meanwhile.
+        """
+        kept = False
         for one in await self._store.sessions_of(by.id):
             if one.id == by.session_id:
-                await self._store.add_factors(one.hash, shown.method, shown.factors, shown.grounds.passkey)
+                kept = await self._store.add_factors(one.hash, shown.method, shown.factors, shown.grounds.passkey)
+        if not kept:
+            raise AuthError(AuthCode.NOT_ALLOWED, "This session, or the passkey that you used, is gone meanwhile.")
 
     async def end_one(self, by: Principal, session: str, person: str | None = None) -> None:
         """End one's own session by its id, or as an admin somebody's; raises `not_found`."""

@@ -69,7 +69,7 @@ class SessionRecord:
     issuer: str | None = None
     sid: str | None = None
     passkey: str | None = None
-    """With which it was begun, or strengthened last; it ends with it."""
+    """With which it was begun, and ends; of one begun otherwise, with which it was strengthened last."""
 
     @property
     def id(self) -> str:
@@ -423,8 +423,11 @@ class PeopleStore(Protocol):
         """Note that a session was used."""
         ...
 
-    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> None:  # noqa: A002
-        """Note by which `method` (and passkey) somebody has shown more in a session, if it is there."""
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> bool:  # noqa: A002
+        """Note by which `method` (and passkey) somebody has shown more in a session; a passkey that began it stays it.
+
+        False, and nothing is noted, if the session is gone, or the passkey is not its person's (any more).
+        """
         ...
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the field's name

@@ -42,7 +42,8 @@ class PersonPasskeys:
         """Use a passkey in the caller's session, which has its factors from then on."""
         await self._proofs.by_passkey(caller, "use_passkey", caller.principal.session_id or "", proof)
         if proof.passkey is not None:
-            await self._sessions.strengthen(caller.principal, by_passkey(proof.passkey.id))
+            with acting(caller):
+                await self._sessions.strengthen(caller.principal, by_passkey(proof.passkey.id))
 
 
 def _passkey(one: PasskeyRecord) -> m.Passkey:

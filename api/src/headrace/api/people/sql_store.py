@@ -288,14 +288,21 @@ class SqlPeopleStore:
         async with self._database.write() as tx:
             await tx.execute(update(SessionRow).where(SessionRow.hash == hash).values(last_used=now))
 
-    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> None:  # noqa: A002
+    async def add_factors(self, hash: str, method: Method, factors: frozenset[str], passkey: str | None) -> bool:  # noqa: A002
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(SessionRow, hash)
-            if row is not None:
-                row.factors, row.passkey = tuple(sorted({*row.factors, *factors})), passkey or row.passkey
-                how = {"method": method, "factors": " ".join(row.factors), "issuer": row.issuer or ""}
-                await self._note_own(tx, m.AuditKind.SIGNED_IN, row.person, how)
+            if row is None:
+                return False
+            # Asked in the transaction that keeps it: whoever removes the passkey takes away what was kept before.
+            if not await _holds(tx, await tx.get_one(PersonRow, row.person), Grounds(passkey=passkey)):
+                return False
+            row.factors = tuple(sorted({*row.factors, *factors}))
+            if row.method != "passkey":
+                row.passkey = passkey or row.passkey
+            how = {"method": method, "factors": " ".join(row.factors), "issuer": row.issuer or ""}
+            await self._note(tx, m.AuditKind.SIGNED_IN, row.person, how)
+            return True
 
     async def delete_session(self, hash: str) -> None:  # noqa: A002 - the port's name
         """As in the port."""
