@@ -319,3 +319,25 @@ async def test_a_token_without_the_scope_to_delete_submits_no_deletes(site: Site
     _, pipeline = await site.ada.token("transfer:read", "transfer:plan", "transfer:run")
     with refused("forbidden"):
         await pipeline.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
+
+
+@pytest.mark.anyio
+async def test_nobody_approves_what_their_own_token_of_a_service_account_asked_for(site: Site) -> None:
+    differing_files(site)
+    await publish(site, APPROVED_OVERWRITES)
+    robot = await site.ada.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["requester"]))
+    scopes = ["transfer:read", "transfer:plan", "transfer:run"]
+    made = await site.ada.port.create_token(m.TokenRequest(name="nightly", scopes=scopes, person=robot.id))
+    pipeline = Person(site, await site.use_cases.people.of_token(made.secret or ""), made.secret or "")
+    plan = await pipeline.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    with refused("approve_own_plan") as told:
+        await site.ada.approve(plan)
+    assert "with a token that you made" in str(told.value)
+    assert (await site.ada.port.plan_counts()).awaiting_me == 0
+    with refused("needs_approval"):
+        await pipeline.submit(plan)
+    bea = await site.person("bea", "approver")
+    assert (await bea.port.plan_counts()).awaiting_me == 1
+    await bea.approve(plan)
+    ended = await pipeline.end_of(await pipeline.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary

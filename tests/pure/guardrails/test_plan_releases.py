@@ -93,6 +93,14 @@ def test_an_allowed_plan_is_released_as_it_is() -> None:
     assert released.execution == PLAIN.fields()["execution"]
 
 
+def test_an_approval_of_whoever_made_the_token_that_asked_does_not_count() -> None:
+    asked, grace = draft(ASKS, counts(overwrites=3, deletes=900, destination_files=1000)), "pn_grace"
+    plan = seal_plan(replace(asked, token_made_by=grace), KEY)
+    yes = confirmation(plan)
+    assert refusal(plan, confirmation=yes, approvals=(approval(plan, person=grace),)) == Unreleased.APPROVAL_MISSING
+    assert submit(plan, confirmation=yes, approvals=(approval(plan, person="pn_bea"),))
+
+
 def test_invariant_1_only_release_makes_a_released_plan() -> None:
     with pytest.raises(TypeError):
         ReleasedPlan(object(), PLAIN.digest, PLAIN.fields())

@@ -110,6 +110,8 @@ class Principal:
     agent: str | None = None
     token: str | None = None
     """The id of the token, if it is one."""
+    token_made_by: str | None = None
+    """The administrator who made that token for a service account: what it asks for counts as theirs, too."""
     local: bool = False
     """Whether the name is of this service, where nobody else has it; others may be anybody's."""
     session_id: str | None = None

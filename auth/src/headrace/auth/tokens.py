@@ -66,6 +66,7 @@ class Tokens:
             authenticated_at=now,
             agent=record.agent,
             token=record.id,
+            token_made_by=record.made_by,
         )
 
     async def make(self, by: Principal, wish: TokenWish) -> tuple[TokenRecord, str]:

@@ -53,7 +53,8 @@ async def end_all(tx: Tx, person: PersonRow, how: AccessEnd) -> None:
 async def _end_consent(tx: Tx, person: str) -> None:
     """Forget each yes that was not used yet; what was used counts for what runs alone."""
     await tx.execute(delete(ApprovalRow).where(ApprovalRow.approver == person, ApprovalRow.used_by.is_(None)))
-    await tx.execute(update(ApprovalRow).where(ApprovalRow.approver == person).values(taken_back=True))
+    used = ApprovalRow.approver == person, ApprovalRow.used_by.is_not(None)
+    await tx.execute(update(ApprovalRow).where(*used).values(taken_back=True))
     said_yes = ConfirmationRow.person == person, ConfirmationRow.verdict == "confirmed"
     submitted = select(TransferRow.plan).where(TransferRow.plan == ConfirmationRow.plan).exists()
     await tx.execute(delete(ConfirmationRow).where(*said_yes, ~submitted))

@@ -89,6 +89,7 @@ class Intake:
                 id=plan,
                 state=m.PlanState.SURVEYING,
                 requester=caller.principal.id,
+                token_made_by=caller.principal.token_made_by,
                 agent=caller.principal.agent,
                 door=caller.door,
                 words=request.words,

@@ -297,6 +297,7 @@ class Pipeline:
         draft = PlanDraft(
             id=asked.plan,
             requester=asked.caller.principal.id,
+            token_made_by=asked.caller.principal.token_made_by,
             agent=asked.caller.principal.agent,
             door=asked.caller.door,
             words=asked.words,

@@ -58,6 +58,8 @@ class PlanStatus:
     summary: str
     requester: str
     requester_name: str
+    token_made_by: str | None
+    """Who made the service account's token that asked for it."""
     agent: str | None
     digest: str | None
     expires: datetime | None
@@ -268,6 +270,11 @@ def _others_word_objection(plan: PlanStatus, caller: Principal) -> Objection:
         return objection
     if caller.id == plan.requester:
         return ServiceError(Code.APPROVE_OWN_PLAN, "you asked for this plan, so another person approves it")
+    if caller.id == plan.token_made_by:
+        return ServiceError(
+            Code.APPROVE_OWN_PLAN,
+            f"{plan.requester_name} asked for this plan with a token that you made, so another person approves it",
+        )
     wanted = [need for need in plan.obligations if isinstance(need, NeedsApproval)]
     if not wanted:
         return ServiceError(Code.APPROVAL_NOT_NEEDED, f"plan `{plan.id}` needs no approval")

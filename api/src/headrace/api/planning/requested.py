@@ -80,5 +80,6 @@ class Requested:
             authenticated_at=plan.created,
             factors=frozenset(self.kept.factors),
             agent=plan.agent,
+            token_made_by=plan.token_made_by,
         )
         return Caller(principal, Door(plan.door), self.kept.on_host)

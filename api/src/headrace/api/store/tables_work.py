@@ -27,6 +27,8 @@ class PlanRow(Base):
     state: Mapped[str] = mapped_column(String(16))
     requester: Mapped[str] = mapped_column(ForeignKey("people.id"))
     requester_name: Mapped[str | None] = column_property(name_of(requester))
+    token_made_by: Mapped[str | None] = mapped_column(String(40))
+    """Who made the service account's token that asked for it: nobody approves that either."""
     agent: Mapped[str | None] = mapped_column(String(120))
     door: Mapped[str] = mapped_column(String(16))
     words: Mapped[str | None] = mapped_column(Text)

@@ -96,6 +96,8 @@ class PlanDraft:
     """Where each slot comes from."""
     known_as: str = ""
     """How the requester is known where people have names (`ISSUER NAME`), for nodes that act as local accounts."""
+    token_made_by: str | None = None
+    """Who made the token that asked, where that is somebody else, who approves it no more than the requester does."""
 
     @property
     def expires(self) -> datetime:
@@ -107,6 +109,7 @@ class PlanDraft:
         return {
             "id": self.id,
             "requester": self.requester,
+            "token_made_by": self.token_made_by,
             "agent": self.agent,
             "door": self.door,
             "words": self.words,

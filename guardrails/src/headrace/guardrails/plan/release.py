@@ -249,13 +249,14 @@ def _is_confirmed(plan: ReleasedPlan, confirmation: Confirmation | None) -> bool
 
 
 def _valid_approvals(plan: ReleasedPlan, approvals: Sequence[Approval], begun: datetime) -> Sequence[Approval]:
-    """Approvals that bind this plan, one a person, never the requester's own."""
+    """Approvals that bind this plan, one a person, never the requester's own or of whoever made their token."""
+    own = {plan.requester, plan.fields.get("token_made_by")}
     version = _mapping(plan.fields, "decision")["policy_version"]
     valid = {
         approval.person: approval
         for approval in approvals
         if approval.session
-        and approval.person != plan.requester
+        and approval.person not in own
         and (approval.requester, approval.digest, approval.policy_version) == (plan.requester, plan.digest, version)
         and begun < approval.expires
     }
