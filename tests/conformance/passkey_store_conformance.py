@@ -3,9 +3,10 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+import pytest
 from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION
 
-from headrace.auth import Grounds, PasskeyRecord, PasskeyStore, PeopleStore
+from headrace.auth import MAX_PASSKEYS, Grounds, PasskeyRecord, PasskeyStore, PeopleStore, TooMany
 
 KEY = PasskeyRecord(
     id="a-key", person=ADA.id, name="laptop", public_key=b"\x00cose", sign_count=3, created=NOW, seal="5" * 64
@@ -48,6 +49,16 @@ async def a_known_passkey_is_nobody_elses(stores: Stores) -> None:
 async def whoever_is_not_active_adds_none(stores: Stores) -> None:
     await stores.people.add_person(replace(ADA, state="disabled"))
     assert not await stores.passkeys.add_passkey(KEY, "nonce", LATER)
+
+
+async def nobody_has_more_passkeys_than_one_may(stores: Stores) -> None:
+    store = await stores.with_key()
+    for number in range(MAX_PASSKEYS - 1):
+        assert await store.add_passkey(replace(KEY, id=f"key {number}"), f"nonce of key {number}", LATER)
+    with pytest.raises(TooMany):
+        await store.add_passkey(replace(KEY, id="one more"), "nonce of one more", LATER)
+    assert len(await store.passkeys_of(ADA.id)) == MAX_PASSKEYS
+    assert await store.use_nonce("nonce of one more", NOW, LATER)
 
 
 async def a_nonce_is_used_once(stores: Stores) -> None:
@@ -136,6 +147,7 @@ CHECKS: tuple[Check, ...] = (
     a_passkey_is_found_as_it_was_kept,
     a_known_passkey_is_nobody_elses,
     whoever_is_not_active_adds_none,
+    nobody_has_more_passkeys_than_one_may,
     a_nonce_is_used_once,
     a_nonce_without_a_passkey_is_used_once_too,
     a_counter_never_stays_or_falls,

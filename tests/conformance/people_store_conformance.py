@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from headrace.auth import (
+    MAX_TOKENS_A_PERSON,
     Grounds,
     InvitationRecord,
     NameTaken,
@@ -21,6 +22,7 @@ from headrace.auth import (
     Scope,
     SessionRecord,
     TokenRecord,
+    TooMany,
 )
 
 NOW = datetime(2026, 11, 25, 20, 30, tzinfo=UTC)
@@ -213,6 +215,16 @@ async def another_password_ends_all_sessions_but_one_and_the_invitations(store: 
     assert await store.invitation(INVITATION.hash) is None
 
 
+async def nobody_has_more_tokens_than_one_may(store: PeopleStore) -> None:
+    await _join(store)
+    for number in range(MAX_TOKENS_A_PERSON):
+        assert await store.add_token(replace(TOKEN, id=f"{number:016}", hash=f"{number:064}"))
+    with pytest.raises(TooMany):
+        await store.add_token(TOKEN)
+    assert len(await store.tokens_of(ADA.id)) == MAX_TOKENS_A_PERSON
+    assert await store.add_token(OF_GRACE[1])
+
+
 async def the_tokens_of_all_are_listed(store: PeopleStore) -> None:
     await _join(store)
     for token in (TOKEN, OF_GRACE[1]):
@@ -383,6 +395,7 @@ CHECKS: tuple[Check, ...] = (
     a_new_invitation_replaces_the_older_and_lets_who_was_disabled_come_back,
     a_new_invitation_of_somebody_active_changes_the_password_and_ends_the_sessions_when_redeemed,
     another_password_ends_all_sessions_but_one_and_the_invitations,
+    nobody_has_more_tokens_than_one_may,
     the_tokens_of_all_are_listed,
     disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone,
     a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link,

@@ -1,9 +1,11 @@
 """What happens to people here: they forget and change passwords, come back, and see who is signed in as them."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
 import pytest
+from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_consent import differing_files, plan_to_approve
@@ -319,3 +321,21 @@ async def test_a_clock_that_is_ahead_while_others_sign_in_ends_no_session_for_go
     assert not await is_signed_in(bea)
     quiet_site.clock.jump = timedelta()
     assert await is_signed_in(bea)
+
+
+@pytest.mark.anyio
+async def test_nobody_has_more_tokens_or_passkeys_than_one_may_however_many_ask_at_once(quiet_site: Site) -> None:
+    ada, wish = quiet_site.ada, m.TokenRequest(name="t", scopes=["transfer:read"])
+    for _ in range(95):
+        await ada.port.create_token(wish)
+    made = await asyncio.gather(*(ada.port.create_token(wish) for _ in range(20)), return_exceptions=True)
+    assert len((await ada.port.tokens()).items) == 100
+    said = {str(one) for one in made if isinstance(one, Exception)}
+    assert said == {"There are 100 tokens already; revoke one first."}
+    proof = m.Proven(password=PASSWORD)
+    begun = [await ada.port.begin_passkey(proof) for _ in range(25)]
+    given = [Device().create(one) for one in begun]
+    keys = await asyncio.gather(*map(ada.port.add_passkey, given), return_exceptions=True)
+    assert len((await ada.port.passkeys()).items) == 20
+    said = {str(one) for one in keys if isinstance(one, Exception)}
+    assert said == {"You have 20 passkeys; remove one first."}

@@ -11,6 +11,7 @@ from tests.servers.device import USED, Device, encoded
 
 from headrace.auth import (
     BY_PASSWORD,
+    MAX_PASSKEYS,
     Assertion,
     Attestation,
     AuthCode,
@@ -24,7 +25,7 @@ from headrace.auth import (
     Role,
     TooManyAttempts,
 )
-from headrace.auth.passkeys import MAX_PASSKEYS, TRY_LIMIT, Challenge, check_agreed
+from headrace.auth.passkeys import TRY_LIMIT, Challenge, check_agreed
 from headrace.client import models as m
 
 pytestmark = pytest.mark.anyio

@@ -46,6 +46,8 @@ from headrace.auth.rights import RightsChange
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
 from headrace.auth.store import (
+    MAX_PASSKEYS,
+    MAX_TOKENS_A_PERSON,
     Arrival,
     Grounds,
     GroupBinding,
@@ -64,6 +66,7 @@ from headrace.auth.store import (
     SessionRecord,
     StaysOut,
     TokenRecord,
+    TooMany,
     digest_of,
     is_nameless,
 )
@@ -77,6 +80,8 @@ __all__ = [
     "CHALLENGE_LIMIT",
     "LEAST_ATTEMPTS",
     "LOOK_ISSUERS_S",
+    "MAX_PASSKEYS",
+    "MAX_TOKENS_A_PERSON",
     "SCOPES_OF_ROLE",
     "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
@@ -134,6 +139,7 @@ __all__ = [
     "Throttle",
     "TokenRecord",
     "TokenWish",
+    "TooMany",
     "TooManyAttempts",
     "by_group",
     "by_passkey",

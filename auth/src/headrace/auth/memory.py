@@ -10,6 +10,8 @@ from headrace.auth.grants import by_group, with_rights
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BY_PASSKEY_FACTORS, Method, Role
 from headrace.auth.store import (
+    MAX_PASSKEYS,
+    MAX_TOKENS_A_PERSON,
     Arrival,
     Grounds,
     GroupBinding,
@@ -24,12 +26,12 @@ from headrace.auth.store import (
     SessionRecord,
     StaysOut,
     TokenRecord,
+    TooMany,
     is_nameless,
 )
 
 MAX_PEOPLE = 10_000
 MAX_TOKENS = 1000
-MAX_PASSKEYS = 100
 
 
 class MemoryPeopleStore:
@@ -211,6 +213,8 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         if self._people[token.person].state != "active":
             return False
+        if sum(one.person == token.person for one in self._tokens.values()) >= MAX_TOKENS_A_PERSON:
+            raise TooMany
         self._tokens[token.id] = token
         return True
 
@@ -408,13 +412,15 @@ class MemoryPeopleStore:
 
     async def passkeys_of(self, person: str) -> Sequence[PasskeyRecord]:
         """See `PasskeyStore`."""
-        return [one for one in self._passkeys.values() if one.person == person][:MAX_PASSKEYS]
+        return [one for one in self._passkeys.values() if one.person == person]
 
     async def add_passkey(self, passkey: PasskeyRecord, nonce: str, until: datetime) -> bool:
         """See `PasskeyStore`."""
         active = self._people[passkey.person].state == "active"
         if not active or passkey.id in self._passkeys or nonce in self._used_nonces:
             return False
+        if sum(one.person == passkey.person for one in self._passkeys.values()) >= MAX_PASSKEYS:
+            raise TooMany
         self._used_nonces[nonce] = until
         self._passkeys[passkey.id] = passkey
         return True

@@ -23,19 +23,26 @@ from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
 from headrace.auth.principal import BY_PASSKEY_FACTORS, Principal, Scope
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import Sessions, Shown, SignedIn
-from headrace.auth.store import Grounds, PasskeyRecord, PasskeyStore, PeopleStore, active_person
+from headrace.auth.store import (
+    MAX_PASSKEYS,
+    Grounds,
+    PasskeyRecord,
+    PasskeyStore,
+    PeopleStore,
+    TooMany,
+    active_person,
+)
 from headrace.auth.throttle import Limit, Throttle, network_of
 
 CHALLENGE_LIMIT: Final = timedelta(minutes=5)
 """For a proof, from the question to the answer."""
-MAX_PASSKEYS: Final = 20
-"""Passkeys of one person."""
 TRY_LIMIT: Final = Limit(100, timedelta(minutes=15))
 """Answers of one person, or of one network for one passkey at the sign-in, that could not be verified."""
 BY_PASSKEY: Final = Shown(method="passkey", factors=BY_PASSKEY_FACTORS)
 CONSENT_DOMAIN: Final = b"headrace/consent/v1"
 """What the hash behind every proof begins with."""
 _SIGN_IN: Final = "sign in"
+_FULL: Final = f"You have {MAX_PASSKEYS} passkeys; remove one first."
 
 
 class _Why(StrEnum):
@@ -155,13 +162,15 @@ class Passkeys:
         """Begin to add a passkey; `passkeys` of the answer are those that the person has. Raises `not_allowed`."""
         if not by.session:
             raise AuthError(AuthCode.NOT_ALLOWED, "Passkeys are a person's, in their own session.")
-        return self._ask(_enrolling(by), await self._with_room(by))
+        theirs = await self._store.passkeys_of(by.id)
+        if len(theirs) >= MAX_PASSKEYS:
+            raise AuthError(AuthCode.NOT_ALLOWED, _FULL)
+        return self._ask(_enrolling(by), theirs)
 
     async def enrol(self, by: Principal, name: str, given: Attestation) -> PasskeyRecord:
         """Add a passkey. Raises `passkey_refused`, `too_many_attempts`."""
         tried = self._count(f"proof:{by.id}")
         nonce, expected = self._expected(_enrolling(by), given.kept)
-        await self._with_room(by)
         _check_client(self._needed(), given.client_data, expected)
         credential = _credential(given.id, clientDataJSON=given.client_data, attestationObject=given.attestation_object)
         try:
@@ -183,17 +192,14 @@ class Passkeys:
             created=self._clock(),
             seal=self._pepper.hash(_enrolled(by.id, given.id, verified.credential_public_key)),
         )
-        if not await self._store.add_passkey(record, nonce, self._clock() + CHALLENGE_LIMIT):
+        try:
+            kept = await self._store.add_passkey(record, nonce, self._clock() + CHALLENGE_LIMIT)
+        except TooMany as error:
+            raise AuthError(AuthCode.NOT_ALLOWED, _FULL) from error
+        if not kept:
             raise _refused(_Why.KNOWN)
         self._throttle.forget(tried)
         return record
-
-    async def _with_room(self, by: Principal) -> Sequence[PasskeyRecord]:
-        """Return a person's passkeys, if there may be one more."""
-        theirs = await self._store.passkeys_of(by.id)
-        if len(theirs) >= MAX_PASSKEYS:
-            raise AuthError(AuthCode.NOT_ALLOWED, f"You have {MAX_PASSKEYS} passkeys; remove one first.")
-        return theirs
 
     async def ask(self, by: Principal, what: str) -> Challenge | None:
         """Return the challenge with which a person's passkey agrees to `what`; `None` if there is none to sign it."""

@@ -5,10 +5,14 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.principal import Kind, Method, Role, Scope
+
+MAX_TOKENS_A_PERSON: Final = 100
+MAX_PASSKEYS: Final = 20
+"""Of one person."""
 
 PersonState = Literal["invited", "active", "suspended", "disabled"]
 """Suspended: an issuer says that one of a person's identities is no longer. Disabled: an administrator says so."""
@@ -190,6 +194,10 @@ class NameTaken(Exception):  # noqa: N818 - says what is the case
     """Another person has this name (compared with `passwords.fold`)."""
 
 
+class TooMany(Exception):  # noqa: N818 - says what is the case
+    """Its person has as many of these as one may have; nothing has changed."""
+
+
 class LastAdmin(Exception):  # noqa: N818 - says what is the case
     """The change would take the last active administrator away; nothing has changed."""
 
@@ -312,7 +320,10 @@ class PasskeyStore(Protocol):
         ...
 
     async def add_passkey(self, passkey: PasskeyRecord, nonce: str, until: datetime) -> bool:
-        """Keep a passkey of an active person, and its nonce as used; nothing changes and `False` if either is known."""
+        """Keep a passkey of an active person, and its nonce as used; nothing changes and `False` if either is known.
+
+        Raises `TooMany` when they have `MAX_PASSKEYS`.
+        """
         ...
 
     async def use_passkey(self, passkey: str, count: int, nonce: str, now: datetime, until: datetime) -> PasskeyUse:
@@ -443,7 +454,10 @@ class PeopleStore(Protocol):
         ...
 
     async def add_token(self, token: TokenRecord) -> bool:
-        """Keep a token of somebody active; false, and nothing is kept, if its person is not (any more)."""
+        """Keep a token of somebody active; false, and nothing is kept, if its person is not (any more).
+
+        Raises `TooMany` when they have `MAX_TOKENS_A_PERSON`.
+        """
         ...
 
     async def token(self, token: str) -> TokenRecord | None:

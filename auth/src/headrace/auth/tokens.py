@@ -3,17 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 
 from headrace.auth.accounts import need_admin
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
 from headrace.auth.principal import TOKEN_SCOPES, Principal, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper, make_token, token_id
-from headrace.auth.store import PeopleStore, TokenRecord, active_person
+from headrace.auth.store import MAX_TOKENS_A_PERSON, PeopleStore, TokenRecord, TooMany, active_person
 from headrace.auth.uses import TOUCH_EVERY, Uses
-
-MAX_TOKENS_A_PERSON: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +82,6 @@ class Tokens:
             beyond = ", ".join(sorted(wish.scopes - (own & TOKEN_SCOPES)))
             whose = "your own scopes" if owner == by.id else "the scopes of its account"
             raise AuthError(AuthCode.NOT_ALLOWED, f"A token holds some of {whose}, and never {beyond or 'none'}.")
-        if len(await self._store.tokens_of(owner)) >= MAX_TOKENS_A_PERSON:
-            raise AuthError(AuthCode.NOT_ALLOWED, f"There are {MAX_TOKENS_A_PERSON} tokens already; revoke one first.")
         made, now = make_token(), self._clock()
         record = TokenRecord(
             id=made.id,
@@ -99,7 +94,12 @@ class Tokens:
             agent=None if wish.agent is None else check_name(wish.agent),
             made_by=None if owner == by.id else by.id,
         )
-        if not await self._store.add_token(record):
+        try:
+            kept = await self._store.add_token(record)
+        except TooMany as error:
+            said = f"There are {MAX_TOKENS_A_PERSON} tokens already; revoke one first."
+            raise AuthError(AuthCode.NOT_ALLOWED, said) from error
+        if not kept:
             raise AuthError(AuthCode.NOT_ALLOWED, "Whose token this would be was disabled meanwhile.")
         return record, made.text
 

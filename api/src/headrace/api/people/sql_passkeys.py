@@ -4,16 +4,14 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import PasskeyRow, PersonRow, SessionRow, UsedNonceRow
-from headrace.auth import BY_PASSKEY, PasskeyRecord, PasskeyUse
+from headrace.auth import BY_PASSKEY, MAX_PASSKEYS, PasskeyRecord, PasskeyUse, TooMany
 from headrace.client import models as m
-
-_MAX_PASSKEYS = 100
 
 
 class SqlPasskeyStore:
@@ -34,7 +32,7 @@ class SqlPasskeyStore:
         """As in the port."""
         query = select(PasskeyRow).where(PasskeyRow.person == person).order_by(PasskeyRow.created, PasskeyRow.id)
         async with self._database.read() as tx:
-            return [_passkey(row) for row in await tx.scalars(query.limit(_MAX_PASSKEYS))]
+            return [_passkey(row) for row in await tx.scalars(query)]
 
     async def add_passkey(self, passkey: PasskeyRecord, nonce: str, until: datetime) -> bool:
         """As in the port."""
@@ -44,6 +42,10 @@ class SqlPasskeyStore:
                 return False
             if await tx.get(PasskeyRow, passkey.id) is not None or await tx.get(UsedNonceRow, nonce) is not None:
                 return False
+            # Counted in the transaction that adds one: nobody else writes until it ends.
+            theirs = select(func.count()).select_from(PasskeyRow).where(PasskeyRow.person == passkey.person)
+            if (await tx.scalar(theirs) or 0) >= MAX_PASSKEYS:
+                raise TooMany
             tx.add(UsedNonceRow(nonce=nonce, until=until))
             tx.add(
                 PasskeyRow(

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import Text, and_, bindparam, delete, false, or_, select, type_coerce, update
+from sqlalchemy import Text, and_, bindparam, delete, false, func, or_, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.audit.chain import Audit
@@ -23,6 +23,7 @@ from headrace.api.store.tables_site import (
     TokenRow,
 )
 from headrace.auth import (
+    MAX_TOKENS_A_PERSON,
     Grounds,
     InvitationRecord,
     LastAdmin,
@@ -33,6 +34,7 @@ from headrace.auth import (
     Scope,
     SessionRecord,
     TokenRecord,
+    TooMany,
     fold,
     is_nameless,
 )
@@ -341,6 +343,10 @@ class SqlPeopleStore:
         async with self._database.write() as tx:
             if (await tx.get_one(PersonRow, token.person)).state != "active":
                 return False
+            # Counted in the transaction that adds one: nobody else writes until it ends.
+            theirs = select(func.count()).select_from(TokenRow).where(TokenRow.person == token.person)
+            if (await tx.scalar(theirs) or 0) >= MAX_TOKENS_A_PERSON:
+                raise TooMany
             tx.add(
                 TokenRow(
                     id=token.id,
