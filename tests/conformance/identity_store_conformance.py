@@ -25,6 +25,8 @@ STAFF = GroupBinding(issuer=CORP, group="staff", roles=frozenset({Role.REQUESTER
 STEWARDS = GroupBinding(issuer=CORP, group="data stewards", groups=frozenset({"stewards"}))
 ALICE = Arrival(issuer=CORP, subject="alice", name="Alice T (corp)", groups=frozenset({"staff", "data stewards"}))
 
+ADMIN = frozenset({Role.ADMIN})
+
 
 async def bind(store: IdentityStore, *bindings: GroupBinding) -> None:
     """Let groups give this, as if one administrator had proposed it and another published it."""
@@ -233,6 +235,24 @@ async def who_is_gone_elsewhere_stays_suspended_when_they_take_a_link(stores: St
     assert redeemed.state == "suspended"
 
 
+async def who_administrates_no_more_has_handed_out_nothing(stores: Stores) -> None:
+    for person in (replace(ADA, state="active", roles=ADMIN, granted_roles=ADMIN), replace(GRACE, state="active")):
+        await stores.people.add_person(person)
+    theirs = replace(INVITATION, person=GRACE.id, made_by=ADA.id)
+    await stores.people.renew_invitation(theirs)
+    proposed = GroupProposal(id="gp_ada", author=ADA.id, author_name=ADA.name, created=NOW, bindings=(STAFF,))
+    await stores.identities.propose(proposed)
+    await stores.identities.grant(ADA.id, ADMIN | {Role.VIEWER}, None)
+    assert await stores.people.invitation(theirs.hash) == theirs
+    assert (await stores.identities.proposal()) is not None
+    await stores.identities.grant(ADA.id, frozenset({Role.OPERATOR}), None)
+    assert await stores.people.invitation(theirs.hash) is None
+    assert await stores.people.redeem(theirs.hash, GRACE.name, "hash", NOW) is None
+    assert (await stores.identities.proposal()) is None
+    await stores.identities.grant(ADA.id, ADMIN, None)
+    assert await stores.people.invitation(theirs.hash) is None
+
+
 async def a_providers_word_about_a_subject_ends_what_that_subject_began_there(stores: Stores) -> None:
     await stores.arrived()
     began = replace(SESSION, person="pn_alice", issuer=CORP, sid=None)
@@ -403,6 +423,7 @@ async def identities_are_listed_by_issuer_and_subject_from_any_of_them_on(stores
 
 
 CHECKS: tuple[Check, ...] = (
+    who_administrates_no_more_has_handed_out_nothing,
     identities_are_listed_by_issuer_and_subject_from_any_of_them_on,
     one_thing_is_proposed_at_a_time_and_is_published_once,
     the_last_administrator_is_not_taken_away_but_by_the_issuer,

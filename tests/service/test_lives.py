@@ -313,6 +313,24 @@ async def test_what_a_disabled_administrator_has_handed_out_lets_nobody_in(site:
 
 
 @pytest.mark.anyio
+async def test_what_somebody_has_handed_out_ends_with_the_role_that_it_took(site: Site) -> None:
+    bea = await site.person("bea", "admin")
+    link = (await bea.port.invite(m.InvitationRequest(name="eve", roles=["admin"]))).link
+    binding = m.GroupBinding(issuer="https://login.corp.example", group="staff", roles=["admin"])
+    await bea.port.propose_group_bindings(m.GroupBindingsRequest(bindings=[binding]))
+    joins = [(await bea.port.create_join_token(m.JoinTokenRequest(name=name))).token for name in ("one", "two")]
+    await site.ada.port.update_person(bea.principal.id, m.PersonUpdate(roles=["operator"]))
+    with pytest.raises(AuthError, match="never good"):
+        await redeemed(site, link, OTHER)
+    assert (await site.ada.port.group_bindings()).proposed is None
+    node = await join(site, joins[0], "one", [])
+    await node.close()
+    await site.ada.port.update_person(bea.principal.id, m.PersonUpdate(roles=["viewer"]))
+    with pytest.raises(EngineError):
+        await join(site, joins[1], "two", [])
+
+
+@pytest.mark.anyio
 async def test_a_clock_that_is_ahead_while_others_sign_in_ends_no_session_for_good(quiet_site: Site) -> None:
     bea = await quiet_site.person("bea", "requester")
     quiet_site.clock.jump = timedelta(seconds=quiet_site.settings.session_valid_s) + timedelta(days=1)

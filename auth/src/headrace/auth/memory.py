@@ -479,11 +479,16 @@ class MemoryPeopleStore:
         self._people[person] = with_rights(self._people[person], identities, self._bindings)
         if self._people[person].state == "suspended":
             self._end_all(person)
+        elif Role.ADMIN not in self._people[person].roles:
+            self._end_handed_out(person)
         return self._people[person]
 
     def _end_all(self, person: str) -> None:
         self._end_sessions(person)
         self._tokens = {key: value for key, value in self._tokens.items() if value.person != person}
+        self._end_handed_out(person)
+
+    def _end_handed_out(self, person: str) -> None:
         self._invitations = {key: one for key, one in self._invitations.items() if one.made_by != person}
         if (proposed := next(iter(self._proposals.values()), None)) and proposed.author == person:
             self._proposals.clear()

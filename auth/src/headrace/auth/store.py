@@ -210,7 +210,7 @@ class IdentityStore(Protocol):
     """Where identities are kept, and what their groups give. Each method is one transaction.
 
     What takes the last active administrator away raises `LastAdmin`, unless it is what an issuer says (`arrive`,
-    `renew`).
+    `renew`). Links that somebody made for others, and what they have proposed, end when they administrate no more.
 
     `tests/conformance/identity_store_conformance.py` holds every implementation to this.
     """

@@ -20,6 +20,7 @@ from headrace.api.store.tables_site import (
     TokenRow,
 )
 from headrace.api.store.tables_work import ApprovalRow, AttemptRow, ConfirmationRow, PlanRow, TransferRow
+from headrace.auth import Role, Scope, scopes_of
 from headrace.client import models as m
 from headrace.guardrails import NeedsApproval, parse_obligations
 
@@ -43,11 +44,20 @@ async def end_all(tx: Tx, person: PersonRow, how: AccessEnd) -> None:
     """
     for table in (SessionRow, TokenRow):
         await tx.execute(delete(table).where(table.person == person.id))
-    await tx.execute(delete(InvitationRow).where(InvitationRow.made_by == person.id))
-    await tx.execute(delete(JoinTokenRow).where(JoinTokenRow.made_by == person.id, JoinTokenRow.used_at.is_(None)))
-    await tx.execute(delete(GroupProposalRow).where(GroupProposalRow.author == person.id))
+    await end_handed_out(tx, person.id, frozenset())
     await _end_consent(tx, person.id)
     await _end_transfers(tx, person, how)
+
+
+async def end_handed_out(tx: Tx, person: str, roles: frozenset[Role]) -> None:
+    """End what somebody with these roles could not hand out (any more): links, join tokens, what groups shall give."""
+    scopes = scopes_of(roles)
+    if Scope.ADMIN not in scopes:
+        await tx.execute(delete(InvitationRow).where(InvitationRow.made_by == person))
+        await tx.execute(delete(GroupProposalRow).where(GroupProposalRow.author == person))
+    if Scope.NODE_WRITE not in scopes:
+        unused = JoinTokenRow.made_by == person, JoinTokenRow.used_at.is_(None)
+        await tx.execute(delete(JoinTokenRow).where(*unused))
 
 
 async def _end_consent(tx: Tx, person: str) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import and_, delete, or_, select
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.events.reactions import Reactions
-from headrace.api.people.endings import AccessEnd, end_all
+from headrace.api.people.endings import AccessEnd, end_all, end_handed_out
 from headrace.api.people.sql_store import MAX_PEOPLE, keeping_an_admin, person_of
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.tables_site import (
@@ -331,6 +331,7 @@ class SqlIdentityStore:
         roles, groups = tuple(sorted(record.roles)), tuple(sorted(record.groups))
         if (tuple(sorted(row.roles)), tuple(sorted(row.groups))) != (roles, groups):
             row.roles, row.groups = roles, groups
+            await end_handed_out(tx, row.id, record.roles)
             await self._note(tx, m.AuditKind.RIGHTS_CHANGED, row.id, {**_rights(row), "cause": cause})
             after_commit(tx, self._reactions.tell)
         if row.state != record.state:
