@@ -39,11 +39,13 @@ MAX_HASHES_AT_ONCE: Final = 4
 MAX_OF_STRANGERS: Final = 2
 """Of these: the others are for people in networks where they signed in before, for proofs, and for those invited."""
 PAIR_LIMIT: Final = Limit(10, timedelta(minutes=15))
-"""A name from one network; an invitation's token from one network."""
+"""A name from one network; proofs of one person that were wrong."""
 KNOWN_LIMIT: Final = Limit(100, timedelta(minutes=15))
 """A name from a network where its person signed in before: others may share the address, as behind a proxy."""
 NETWORK_LIMIT: Final = Limit(200, timedelta(minutes=15))
 PERSON_LIMIT: Final = Limit(100, timedelta(minutes=15))
+LINK_LIMIT: Final = Limit(10, timedelta(minutes=15))
+"""Passwords that are judged for one link, from wherever: to judge one may take half a second."""
 PROOF_LIMIT: Final = Limit(300, timedelta(minutes=15))
 """Proofs of one person, right ones too: each takes its time of a processor."""
 CHANGE_LIMIT: Final = Limit(10, timedelta(minutes=15))
@@ -133,11 +135,14 @@ class PasswordSignIn:
         `invitation_refused`, `name_refused`, `PasswordRefused`, `too_many_attempts`.
         """
         now, network = self._clock(), network_of(address)
-        hashed, person, tried = await self._invited(token, network)
+        hashed, person = await self._invited(token, network)
         nameless = person.name == person.id
         if nameless and name is None:
             raise AuthError(AuthCode.NAME_REFUSED, "Choose the name that you will sign in with.")
         chosen = check_name(name) if nameless and name is not None else person.name
+        # Looking at the link counts nothing and forgets nothing.
+        tried = f"accept:{hashed}"
+        self._count({tried: LINK_LIMIT})
         async with self._turn_of(person.id):
             await self._in_thread(check_password, password, chosen)
             chosen_hash = await self._hash(person.id, password)
@@ -157,21 +162,19 @@ class PasswordSignIn:
 
         Raises `invitation_refused`, `too_many_attempts`.
         """
-        _, person, tried = await self._invited(token, network_of(address))
-        self._throttle.forget(tried)
+        _, person = await self._invited(token, network_of(address))
         return None if person.name == person.id else person.name
 
-    async def _invited(self, token: str, network: str) -> tuple[str, PersonRecord, str]:
-        """Return an invitation's hash, its person, and as what the try was counted."""
+    async def _invited(self, token: str, network: str) -> tuple[str, PersonRecord]:
+        """Return an invitation's hash and its person."""
         invitation = await self._invitation(token) if invitation_person(token) else None
-        hashed = invitation.hash if invitation else ""
-        # What strangers make up counts for their network; who holds a link is not held up by it.
-        tried = f"invitation:{network}:{hashed}" if invitation else f"network:{network}"
-        self._count({tried: PAIR_LIMIT if invitation else NETWORK_LIMIT})
         person = await self._store.person(invitation.person) if invitation else None
+        if invitation is None:
+            # What strangers make up counts for their network; who holds a link is not held up by it.
+            self._count({f"network:{network}": NETWORK_LIMIT})
         if invitation is None or person is None or self._clock() >= invitation.expires:
             raise AuthError(AuthCode.INVITATION_REFUSED, "unknown, used or expired invitation")
-        return hashed, person, tried
+        return invitation.hash, person
 
     async def _invitation(self, token: str) -> InvitationRecord | None:
         """Find an invitation, if it is the person's to whom the link was given."""
