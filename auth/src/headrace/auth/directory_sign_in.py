@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -47,7 +47,7 @@ class DirectorySignIn:
         self._clock = clock
         self._steady = steady
         self._throttle = Throttle()
-        self._turns = {one.config.issuer: _turns_of_strangers(one.config) for one in directories}
+        self._turns = {one.config.issuer: _turns(one.config) for one in directories}
         self._met: OrderedDict[str, Account] = OrderedDict()
         """By issuer and name as it was typed, whose it was: what is throttled is not looked up any more."""
 
@@ -74,7 +74,7 @@ class DirectorySignIn:
         limits = {tried: NAME_LIMIT} if known else {tried: NAME_LIMIT, f"network:{network}": NETWORK_LIMIT}
         await self._count(limits, directory, self._met.get(who), network)
         try:
-            async with self._turn(directory, network, known=known):
+            async with self._turn(directory, who, network, known=known):
                 async with self._answered(directory):
                     account = await directory.find(name)
                 self._note_met(who, account)
@@ -104,6 +104,16 @@ class DirectorySignIn:
         directory = next(one for one in self._directories if one.config.issuer == by.issuer)
         issuer = directory.config.issuer
         mine = [one.subject for one in await self._identities.identities_of(by.id) if one.issuer == issuer]
+        async with self._turns[issuer].of_person(min(mine, default=by.id)):
+            await self._prove(directory, mine, by, password)
+
+    def close(self) -> None:
+        """End."""
+        for directory in self._directories:
+            directory.close()
+
+    async def _prove(self, directory: Directory, mine: Sequence[str], by: Principal, password: str) -> None:
+        issuer = directory.config.issuer
         async with self._answered(directory):
             looked = await directory.look_up(mine)
             if not looked.found and looked.unknown:
@@ -124,18 +134,17 @@ class DirectorySignIn:
             raise
         self._take_back(share)
 
-    def close(self) -> None:
-        """End."""
-        for directory in self._directories:
-            directory.close()
-
     def _of_name(self, name: str) -> Directory | None:
         typed = TypedName.read(name)
         return next((one for one in self._directories if typed and typed.fits(one.config)), None)
 
-    def _turn(self, directory: Directory, network: str, *, known: bool) -> AbstractAsyncContextManager[None]:
-        """Return the turn of a sign-in: networks of strangers take turns, and leave connections for everybody else."""
-        return nullcontext() if known else self._turns[directory.config.issuer].turn(network, known=False)
+    def _turn(self, directory: Directory, who: str, network: str, *, known: bool) -> AbstractAsyncContextManager[None]:
+        """Return the turn of a sign-in: strangers leave connections for everybody else, and each person has one."""
+        turns = self._turns[directory.config.issuer]
+        if not known:
+            return turns.of_strangers(network)
+        met = self._met.get(who)
+        return turns.of_person(met.subject if met else who, network)
 
     async def _check(self, directory: Directory, account: Account, password: str) -> None:
         async with self._answered(directory, account.subject):
@@ -195,9 +204,9 @@ class DirectorySignIn:
             self._throttle.take_back(key)
 
 
-def _turns_of_strangers(config: DirectoryConfig) -> Turns:
-    most = max(1, config.connections // 2)
-    return Turns(most, most)
+def _turns(config: DirectoryConfig) -> Turns:
+    """Give strangers half of the connections, and each person one turn; a directory limits itself how many wait."""
+    return Turns(config.connections + config.waiting, max(1, config.connections // 2))
 
 
 def _share(kind: str, config: DirectoryConfig, subject: str) -> dict[str, Limit]:

@@ -1,9 +1,9 @@
 """Signing in with a name and a password, and choosing the password with a one-time link."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -100,14 +100,12 @@ class PasswordSignIn:
                 limits[f"person:{person.id}"] = PERSON_LIMIT
         self._count(limits, f"{f'person {person.id}' if person else 'unknown name'}, from {network}", person)
         stored = self._opened(person) if person and person.state == "active" else None
-        turn = self._turns.turn(f"person:{person.id} {network}" if person and known else network, known=known)
-        try:
-            async with turn:
-                fits = await self._in_thread(password_fits, password, stored)
-        except LineFull:
-            for key in limits:
-                self._throttle.take_back(key)
-            raise
+        turn = self._turns.of_person(person.id, network) if person and known else self._turns.of_strangers(network)
+        fresh = None
+        async with self._uncounted_if_full(limits), turn:
+            fits = await self._in_thread(password_fits, password, stored)
+            if fits and person and stored and needs_rehash(stored):
+                fresh = await self._hash(person.id, password)
         if person is None:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, "unknown name")
         if stored is None:
@@ -116,9 +114,7 @@ class PasswordSignIn:
         if not fits:
             raise AuthError(AuthCode.SIGN_IN_REFUSED, f"wrong password for person {person.id}", person=person.id)
         kept = person.password_hash or ""
-        if needs_rehash(stored):
-            async with self._turn_of(person.id):
-                fresh = await self._hash(person.id, password)
+        if fresh is not None:
             kept = fresh if await self._store.set_password_hash(person.id, kept, fresh) else kept
         self._throttle.forget(pair)
         # Many people may share an address, and all of them may sign in; a guesser's other attempts still count.
@@ -143,7 +139,7 @@ class PasswordSignIn:
         # Looking at the link counts nothing and forgets nothing.
         tried = f"accept:{hashed}"
         self._count({tried: LINK_LIMIT})
-        async with self._turn_of(person.id):
+        async with self._uncounted_if_full([tried]), self._turns.of_person(person.id):
             await self._in_thread(check_password, password, chosen)
             chosen_hash = await self._hash(person.id, password)
         try:
@@ -193,9 +189,10 @@ class PasswordSignIn:
             raise AuthError(AuthCode.NOT_ALLOWED, "A proof is a person's, in their own session.")
         # A key of its own: who holds a stolen session guesses no faster, and shuts nobody out of signing in.
         tried = f"proof:{by.id}"
-        self._count({tried: PAIR_LIMIT, f"proofs:{by.id}": PROOF_LIMIT})
+        limits = {tried: PAIR_LIMIT, f"proofs:{by.id}": PROOF_LIMIT}
+        self._count(limits)
         person = await active_person(self._store, by.id)
-        async with self._turn_of(by.id):
+        async with self._uncounted_if_full(limits), self._turns.of_person(by.id):
             fits = await self._in_thread(password_fits, password, self._opened(person))
         if not fits:
             raise AuthError(AuthCode.PROOF_REFUSED, f"wrong password for person {person.id}", person=person.id)
@@ -211,12 +208,14 @@ class PasswordSignIn:
                 AuthCode.NOT_ALLOWED, "Your password is not kept here; change it where you sign in with it."
             )
         former = (await active_person(self._store, by.id)).password_hash or ""
-        self._count({f"change:{by.id}": CHANGE_LIMIT})
-        await self.prove(by, password)
-        check_new(new, password)
-        async with self._turn_of(by.id):
-            await self._in_thread(check_password, new, by.name)
-            fresh = await self._hash(by.id, new)
+        tried = f"change:{by.id}"
+        self._count({tried: CHANGE_LIMIT})
+        async with self._uncounted_if_full([tried]):
+            await self.prove(by, password)
+            check_new(new, password)
+            async with self._turns.of_person(by.id):
+                await self._in_thread(check_password, new, by.name)
+                fresh = await self._hash(by.id, new)
         if not await self._store.replace_password(by.id, former, fresh, keep=by.session_id or ""):
             raise AuthError(AuthCode.NOT_ALLOWED, "Your password was replaced meanwhile; sign in with the other one.")
 
@@ -244,9 +243,15 @@ class PasswordSignIn:
         hashed, _, seal = (person.password_hash or "").partition(" ")
         return hashed if self._pepper.fits(_of(person.id, hashed), seal) else None
 
-    def _turn_of(self, person: str) -> AbstractAsyncContextManager[None]:
-        """Return the turn of somebody who is known to be this person."""
-        return self._turns.turn(f"person:{person}", known=True)
+    @asynccontextmanager
+    async def _uncounted_if_full(self, counted: Iterable[str]) -> AsyncIterator[None]:
+        """Count no try of somebody who gets no turn: nothing was checked."""
+        try:
+            yield
+        except LineFull:
+            for key in counted:
+                self._throttle.take_back(key)
+            raise
 
     async def _in_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Hash in threads that nothing else waits for, in one's turn."""

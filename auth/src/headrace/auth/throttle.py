@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import IPv4Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, ip_address, ip_network
 from typing import Final
 
 MAX_KEYS: Final = 10_000
@@ -81,3 +81,17 @@ def network_of(address: str) -> str:
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)
     return str(ip_network((int(parsed), 64), strict=False))
+
+
+def site_of(network: str) -> str:
+    """Return what one site may hold of the networks that `network_of` returns, as many hold no more.
+
+    That is the /24 network of an IPv4 address, the /48 network of an IPv6 address, and all that is this host.
+    """
+    try:
+        parsed = ip_network(network)
+    except ValueError:
+        return network
+    if not isinstance(parsed, IPv4Network):
+        return str(parsed.supernet(new_prefix=48))
+    return str(parsed.supernet(new_prefix=8 if parsed.is_loopback else 24))
