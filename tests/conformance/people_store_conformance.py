@@ -264,10 +264,19 @@ async def disabling_nobody_answers_nothing(store: PeopleStore) -> None:
 async def places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotten(store: PeopleStore) -> None:
     assert not await store.has_place("one", "two")
     for minutes, place in enumerate(("one", "two", "one", "three")):
-        await store.keep_place(place, NOW + timedelta(minutes=minutes), 2)
+        await store.keep_place(place, ADA.id, NOW + timedelta(minutes=minutes), of_one=9, of_all=2)
     assert [await store.has_place(place) for place in ("one", "two", "three")] == [True, False, True]
     assert await store.has_place("two", "three"), "either may be how it was hashed"
     assert not await store.has_place()
+
+
+async def one_persons_places_push_out_that_persons_own_alone(store: PeopleStore) -> None:
+    of = {"one": GRACE.id, "two": ADA.id, "three": ADA.id, "four": ADA.id}
+    for minutes, (place, person) in enumerate(of.items()):
+        await store.keep_place(place, person, NOW + timedelta(minutes=minutes), of_one=2, of_all=9)
+    assert [await store.has_place(place) for place in of] == [True, False, True, True]
+    await store.keep_place("one", ADA.id, NOW + timedelta(minutes=9), of_one=2, of_all=9)
+    assert [await store.has_place(place) for place in of] == [True, False, False, True], "whose it is now"
 
 
 async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
@@ -401,6 +410,7 @@ CHECKS: tuple[Check, ...] = (
     a_disabled_person_keeps_the_name_and_is_never_invited_back_by_an_old_link,
     disabling_nobody_answers_nothing,
     places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotten,
+    one_persons_places_push_out_that_persons_own_alone,
     a_session_is_kept_touched_and_deleted,
     nothing_is_begun_for_somebody_who_is_not_active_any_more,
     a_password_that_was_replaced_meanwhile_begins_no_session,

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from tests.pure.auth.test_authenticator import DAY, PASSWORD, House, house, refused
 
-from headrace.auth import AuthCode, Role, SignedIn, TooManyAttempts, password_sign_in
-from headrace.auth.password_sign_in import LINK_LIMIT, PAIR_LIMIT
+from headrace.auth import AuthCode, Role, SignedIn, TooManyAttempts, password_sign_in, places
+from headrace.auth.password_sign_in import LINK_LIMIT, PAIR_LIMIT, PERSON_LIMIT
 from headrace.auth.passwords import password_fits
 from headrace.auth.turns import OF_ALL, OF_ONE, LineFull
 
@@ -30,6 +30,7 @@ def network(number: int) -> str:
 async def test_one_account_of_many_networks_keeps_nobody_from_signing_in_and_proving(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(places, "MAX_OF_ONE", 2 * OF_ALL)  # more lines than there are places, were each a network
     admin = await house.first_admin()
     await house.join(admin, "eve", Role.VIEWER)
     bob = await house.join(admin, "bob", Role.APPROVER)
@@ -54,6 +55,24 @@ async def test_one_account_of_many_networks_keeps_nobody_from_signing_in_and_pro
     assert isinstance((await asyncio.gather(*bobs))[0], SignedIn)
     ended = await asyncio.gather(*flood, return_exceptions=True)
     assert sum(isinstance(one, SignedIn) for one in ended) == 1 + OF_ONE
+
+
+async def test_one_account_of_many_networks_takes_no_other_persons_places(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "MAX_PLACES", places.MAX_OF_ONE + 20)
+    admin = await house.first_admin()
+    await house.join(admin, "eve", Role.VIEWER)
+    await house.join(admin, "bob", Role.APPROVER)
+    passwords = house.door.passwords
+    for number in range(places.MAX_PLACES):
+        await passwords.sign_in("eve", PASSWORD, network(number))
+    for number in range(PERSON_LIMIT.attempts):
+        with refused(AuthCode.SIGN_IN_REFUSED):
+            await passwords.sign_in("bob", "a guess", network(number))
+    with pytest.raises(TooManyAttempts):
+        await passwords.sign_in("bob", PASSWORD, network(0))
+    await passwords.sign_in("bob", PASSWORD, "10.0.0.2")
 
 
 async def test_who_gets_no_turn_has_not_tried(house: House) -> None:

@@ -226,7 +226,7 @@ async def test_strangers_leave_connections_to_a_directory_for_those_who_are_know
     directory, store, pepper = SlowDirectory(), MemoryPeopleStore(), Pepper(b"p" * 32)
     now = datetime(2026, 11, 25, tzinfo=UTC)
     door = Authenticator(store, store, store, lambda: now, pepper, directories=[directory])
-    await Places(store, pepper, lambda: now).keep("ad:corp.example.org ada@corp.example.org", "10.0.0.1")
+    await Places(store, pepper, lambda: now).keep("ad:corp.example.org ada@corp.example.org", "10.0.0.1", "pn_ada")
 
     async def sign_in(name: str, address: str) -> None:
         with pytest.raises(AuthError):
@@ -251,7 +251,7 @@ async def test_one_account_of_a_directory_asks_one_question_at_a_time_from_where
     door = Authenticator(store, store, store, lambda: now, pepper, directories=[directory])
     places = Places(store, pepper, lambda: now)
     for who, address in [("bea", "10.0.0.1"), *(("ada", f"192.0.2.{number}") for number in range(12))]:
-        await places.keep(f"ad:corp.example.org {who}@corp.example.org", address)
+        await places.keep(f"ad:corp.example.org {who}@corp.example.org", address, f"pn_{who}")
 
     async def sign_in(name: str, address: str) -> None:
         with pytest.raises(AuthError):

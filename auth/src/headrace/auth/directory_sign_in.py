@@ -91,7 +91,7 @@ class DirectorySignIn:
         # A guesser's other attempts still count.
         self._take_back(limits.keys() - {tried})
         begun = await self._sessions.begin(person, _by_directory(directory, account))
-        await self._places.keep(who, network)
+        await self._places.keep(who, network, person.id)
         return begun
 
     async def prove(self, by: Principal, password: str) -> None:

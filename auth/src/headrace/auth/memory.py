@@ -48,7 +48,7 @@ class MemoryPeopleStore:
         self._passkeys: dict[str, PasskeyRecord] = {}
         self._used_nonces: dict[str, datetime] = {}
         self._proposals: dict[str, GroupProposal] = {}
-        self._places: OrderedDict[str, None] = OrderedDict()
+        self._places: OrderedDict[str, str] = OrderedDict()
 
     async def add_person(self, person: PersonRecord, invitation: InvitationRecord | None = None) -> None:
         """See `PeopleStore`."""
@@ -128,11 +128,14 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         return any(one in self._places for one in hashes)
 
-    async def keep_place(self, hash: str, now: datetime, most: int) -> None:  # noqa: A002, ARG002 - the port's names
+    async def keep_place(self, hash: str, person: str, now: datetime, *, of_one: int, of_all: int) -> None:  # noqa: A002, ARG002
         """See `PeopleStore`."""
-        self._places[hash] = None
+        self._places[hash] = person
         self._places.move_to_end(hash)
-        while len(self._places) > most:
+        mine = [key for key, whose in self._places.items() if whose == person]
+        for key in mine[: max(0, len(mine) - of_one)]:
+            del self._places[key]
+        while len(self._places) > of_all:
             self._places.popitem(last=False)
 
     async def set_password_hash(self, person: str, former: str, password_hash: str) -> bool:

@@ -121,7 +121,7 @@ class PasswordSignIn:
         for key in limits.keys() - {pair}:
             self._throttle.take_back(key)
         begun = await self._sessions.begin(person, _by_password(kept))
-        await self._places.keep(person.id, network)
+        await self._places.keep(person.id, network, person.id)
         return begun
 
     async def accept_invitation(self, token: str, password: str, name: str | None, address: str) -> SignedIn:
@@ -150,7 +150,7 @@ class PasswordSignIn:
             raise AuthError(AuthCode.INVITATION_REFUSED, f"the invitation of person {person.id} was used meanwhile")
         self._throttle.forget(tried)
         begun = await self._sessions.begin(active, _by_password(active.password_hash))
-        await self._places.keep(active.id, network)
+        await self._places.keep(active.id, network, active.id)
         return begun
 
     async def invited(self, token: str, address: str) -> str | None:

@@ -9,6 +9,8 @@ from headrace.auth.store import PeopleStore
 
 MAX_PLACES: Final = 10_000
 """Pairs of a person and a network; the longest unused are forgotten first."""
+MAX_OF_ONE: Final = 100
+"""Of these, of one person: whoever signs in from everywhere pushes out their own."""
 
 
 class Places:
@@ -24,9 +26,10 @@ class Places:
         """Whether this person has signed in from this network."""
         return await self._store.has_place(*self._pepper.hashes(_place(who, network)))
 
-    async def keep(self, who: str, network: str) -> None:
-        """Note that this person has signed in from this network."""
-        await self._store.keep_place(self._pepper.hash(_place(who, network)), self._clock(), MAX_PLACES)
+    async def keep(self, who: str, network: str, person: str) -> None:
+        """Note that a person (an id), who may have several names, has signed in as `who` from this network."""
+        hashed = self._pepper.hash(_place(who, network))
+        await self._store.keep_place(hashed, person, self._clock(), of_one=MAX_OF_ONE, of_all=MAX_PLACES)
 
 
 def _place(who: str, network: str) -> str:

@@ -395,8 +395,11 @@ class PeopleStore(Protocol):
         """Whether somebody has signed in from a place with one of these hashes."""
         ...
 
-    async def keep_place(self, hash: str, now: datetime, most: int) -> None:  # noqa: A002 - the field's name
-        """Note from where somebody has signed in; of more than `most` places the longest unused are forgotten."""
+    async def keep_place(self, hash: str, person: str, now: datetime, *, of_one: int, of_all: int) -> None:  # noqa: A002
+        """Note from where a person has signed in.
+
+        Of more than `of_one` places of this person, and of more than `of_all`, the longest unused are forgotten.
+        """
         ...
 
     async def set_password_hash(self, person: str, former: str, password_hash: str) -> bool:

@@ -210,18 +210,20 @@ class SqlPeopleStore:
                 await tx.scalar(select(SignInPlaceRow.hash).where(SignInPlaceRow.hash.in_(hashes)).limit(1)) is not None
             )
 
-    async def keep_place(self, hash: str, now: datetime, most: int) -> None:  # noqa: A002 - the port's name
+    async def keep_place(self, hash: str, person: str, now: datetime, *, of_one: int, of_all: int) -> None:  # noqa: A002
         """As in the port."""
         async with self._database.write() as tx:
             row = await tx.get(SignInPlaceRow, hash)
             if row is not None:
-                row.seen = now
-                return
-            tx.add(SignInPlaceRow(hash=hash, seen=now))
+                row.seen, row.person = now, person
+            else:
+                tx.add(SignInPlaceRow(hash=hash, seen=now, person=person))
             await tx.flush()
             newest = select(SignInPlaceRow.hash).order_by(SignInPlaceRow.seen.desc(), SignInPlaceRow.hash)
-            too_many = (await tx.scalars(newest.offset(most))).all()
-            await tx.execute(delete(SignInPlaceRow).where(SignInPlaceRow.hash.in_(too_many)))
+            mine = newest.where(SignInPlaceRow.person == person)
+            for too_many in (mine.offset(of_one), newest.offset(of_all)):
+                gone = (await tx.scalars(too_many)).all()
+                await tx.execute(delete(SignInPlaceRow).where(SignInPlaceRow.hash.in_(gone)))
 
     async def set_password_hash(self, person: str, former: str, password_hash: str) -> bool:
         """As in the port (the same password under newer parameters: no event)."""

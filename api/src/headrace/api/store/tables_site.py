@@ -122,12 +122,14 @@ class UsedNonceRow(Base):
 
 
 class SignInPlaceRow(Base):
-    """From where somebody has signed in: the keyed hash of a person and a network."""
+    """From where somebody has signed in: the keyed hash of a person and a network, and whose it is."""
 
     __tablename__ = "sign_in_places"
+    __table_args__ = (Index("ix_sign_in_places_person", "person", "seen"),)
 
     hash: Mapped[str] = mapped_column(String(64), primary_key=True)
     seen: Mapped[datetime] = mapped_column(Utc, index=True)
+    person: Mapped[str] = mapped_column(String(40), server_default="")
 
 
 class IdentityRow(Base):
