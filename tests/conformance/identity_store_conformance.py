@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION, TOKEN
 
 from headrace.auth import (
+    SIGNED_OUT_KEPT,
     Arrival,
     Grounds,
     GroupBinding,
@@ -259,10 +260,37 @@ async def a_providers_word_about_a_subject_ends_what_that_subject_began_there(st
     local = replace(SESSION, hash="6" * 64, person="pn_alice", method="password", issuer=None, sid=None)
     for session in (began, local):
         await stores.people.add_session(replace(session, expires=NOW + timedelta(days=1)))
-    assert await stores.people.delete_sessions_at(CORP, sid=None, subject="bob") == 0
-    assert await stores.people.delete_sessions_at(PARTNER, sid=None, subject="alice") == 0
-    assert await stores.people.delete_sessions_at(CORP, sid=None, subject="alice") == 1
+    assert await stores.people.delete_sessions_at(CORP, sid=None, subject="bob", now=NOW) == 0
+    assert await stores.people.delete_sessions_at(PARTNER, sid=None, subject="alice", now=NOW) == 0
+    assert await stores.people.delete_sessions_at(CORP, sid=None, subject="alice", now=NOW) == 1
     assert [one.hash for one in await stores.people.sessions_of("pn_alice")] == [local.hash]
+
+
+async def who_signed_out_there_meanwhile_begins_nothing_with_a_sign_in_of_before(stores: Stores) -> None:
+    await stores.arrived()
+    session = replace(SESSION, person="pn_alice", issuer=CORP, sid="s1", expires=NOW + timedelta(days=1))
+    at, later = NOW + timedelta(minutes=1), NOW + timedelta(minutes=1, milliseconds=1)
+
+    async def begins(sid: str | None, begun: datetime | None) -> bool:
+        grounds = Grounds(identity=(CORP, "alice"), begun=begun)
+        kept = await stores.people.add_session(replace(session, sid=sid), grounds)
+        await stores.people.delete_session(session.hash)
+        return kept
+
+    await stores.people.delete_sessions_at(PARTNER, sid="s1", subject="alice", now=at)
+    assert await begins("s1", NOW), "another issuer's"
+    await stores.people.delete_sessions_at(CORP, sid="s1", subject=None, now=NOW)
+    await stores.people.delete_sessions_at(CORP, sid="s1", subject=None, now=at)
+    assert [await begins("s1", begun) for begun in (NOW, at, later, None)] == [False, False, True, True]
+    assert [await begins(sid, NOW) for sid in ("s2", "alice", None)] == [True] * 3, "others"
+    await stores.people.delete_sessions_at(CORP, sid=None, subject="alice", now=at)
+    assert [await begins(sid, NOW) for sid in ("s1", "s2", None)] == [False] * 3
+    assert await begins("s1", later)
+    after = at + SIGNED_OUT_KEPT
+    await stores.people.delete_sessions_at(CORP, sid="another", subject=None, now=after - timedelta(milliseconds=1))
+    assert not await begins("s2", NOW), "it is kept for as long"
+    await stores.people.delete_sessions_at(CORP, sid="another", subject=None, now=after)
+    assert await begins("s2", NOW), "and no longer"
 
 
 async def who_is_gone_elsewhere_is_suspended_until_they_are_back(stores: Stores) -> None:
@@ -430,6 +458,7 @@ CHECKS: tuple[Check, ...] = (
     who_is_disabled_stays_out_until_enabled_and_comes_back_with_what_counts_now,
     nobody_disabled_loses_the_identity_by_which_they_stay_out,
     no_group_makes_a_service_account_what_only_people_are,
+    who_signed_out_there_meanwhile_begins_nothing_with_a_sign_in_of_before,
     who_is_gone_elsewhere_is_suspended_until_they_are_back,
     who_is_renamed_elsewhere_has_the_new_name_here_unless_it_is_a_name_of_this_service,
     who_signs_in_elsewhere_again_is_back,

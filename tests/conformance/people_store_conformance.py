@@ -354,9 +354,9 @@ async def a_providers_session_ends_with_all_that_began_in_it_and_nothing_else(st
     local = replace(SESSION, hash="6" * 64, method="password", issuer=None, sid=None)
     for session in (SESSION, elsewhere, local, OF_GRACE[0]):
         await store.add_session(session)
-    assert await store.delete_sessions_at(SESSION.issuer, sid="another", subject=None) == 0
-    assert await store.delete_sessions_at(SESSION.issuer, sid=None, subject=None) == 0
-    assert await store.delete_sessions_at(SESSION.issuer, sid=SESSION.sid, subject=None) == 2
+    assert await store.delete_sessions_at(SESSION.issuer, sid="another", subject=None, now=NOW) == 0
+    assert await store.delete_sessions_at(SESSION.issuer, sid=None, subject=None, now=NOW) == 0
+    assert await store.delete_sessions_at(SESSION.issuer, sid=SESSION.sid, subject=None, now=NOW) == 2
     assert list(await store.sessions_of(ADA.id)) == [elsewhere, local]
     assert list(await store.sessions_of(GRACE.id)) == []
 

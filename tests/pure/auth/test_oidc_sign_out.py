@@ -1,14 +1,28 @@
 """What is believed of a logout token, and which sessions it ends."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from tests.conformance.identity_store_conformance import bind
 from tests.pure.auth.documents import AT, NOW, Documents, OwnClock, claims, issuer_at, signed
 
-from headrace.auth import AuthError, MemoryPeopleStore, PersonRecord, Role, SessionRecord
+from headrace.auth import (
+    SIGN_IN_LIMIT,
+    SIGNED_OUT_KEPT,
+    Authenticator,
+    AuthError,
+    Grounds,
+    GroupBinding,
+    MemoryPeopleStore,
+    Pepper,
+    PersonRecord,
+    Role,
+    SessionRecord,
+)
 from headrace.auth.oidc_provider import Providers
 from headrace.auth.oidc_sign_out import LOGOUT_EVENT, MAX_AGE, MAX_USED, OidcSignOut
 
@@ -86,6 +100,78 @@ async def test_a_logout_that_could_not_be_stored_counts_when_it_is_told_again(
     assert await ending.told() == 1
     with pytest.raises(AuthError, match="sign"):
         await ending.told()
+
+
+class SignedOutMeanwhile(MemoryPeopleStore):
+    """A store to which somebody's provider says that they have signed out, right before their session is kept."""
+
+    logout: Callable[[], Awaitable[int]] | None = None
+
+    async def add_session(self, session: SessionRecord, grounds: Grounds | None = None) -> bool:
+        if self.logout is not None:
+            await self.logout()
+        return await super().add_session(session, grounds)
+
+
+@pytest.fixture
+async def service(anew: Documents) -> AsyncIterator[tuple[Authenticator, SignedOutMeanwhile, OwnClock]]:
+    store, clock = SignedOutMeanwhile(), OwnClock()
+    await bind(store, GroupBinding(issuer=anew.url, group="staff", roles=frozenset({Role.VIEWER})))
+    issuer = replace(issuer_at(anew.url), device_sign_in=True)
+    found = Authenticator(store, store, store, clock, Pepper(b"p" * 32), issuers=[issuer])
+    yield found, store, clock
+    await found.close()
+
+
+@pytest.mark.parametrize("named", [{"sid": "s1"}, {"sid": None, "sub": "pia"}], ids=["the session", "the subject"])
+@pytest.mark.parametrize("says_when", [AT - 60, None], ids=["says when", "does not say when"])
+async def test_who_signs_out_there_while_they_sign_in_here_is_not_signed_in(
+    anew: Documents,
+    service: tuple[Authenticator, SignedOutMeanwhile, OwnClock],
+    named: dict[str, Any],
+    says_when: int | None,
+) -> None:
+    door, store, clock = service
+
+    async def sign_in() -> None:
+        begun = await door.oidc.begin("corp", "/")
+        query = parse_qs(urlsplit(begun.url).query)
+        given = claims(anew, nonce=query["nonce"][0], auth_time=says_when)
+        anew.answers["/token"] = (200, {"id_token": signed(given), "access_token": "x", "token_type": "Bearer"})
+        clock.now += timedelta(seconds=1)
+        await door.come_back("corp", begun.kept, {"code": "c", "state": query["state"][0]}, "192.0.2.1")
+
+    await sign_in()
+    store.logout = lambda: door.oidc_sign_out.told("corp", logout_token(anew, **named))
+    with pytest.raises(AuthError) as refused:
+        await sign_in()
+    assert refused.value.code == "sign_in_refused"
+    store.logout = None
+    clock.now += timedelta(seconds=1)
+    await sign_in()
+
+
+async def test_who_signs_out_there_while_they_sign_in_on_another_device_is_not_signed_in(
+    anew: Documents, service: tuple[Authenticator, SignedOutMeanwhile, OwnClock]
+) -> None:
+    door, store, clock = service
+    anew.changed = {"device_authorization_endpoint": f"{anew.url}/device"}
+    codes = {"device_code": "secret", "user_code": "ABCD", "verification_uri": "https://corp.example/device"}
+    token = {"id_token": signed(claims(anew, nonce=None)), "access_token": "x", "token_type": "Bearer"}
+    anew.answers = {"/device": (200, codes), "/token": (200, token)}
+    kept = [(await door.oidc_device.begin("corp", "192.0.2.1")).kept]
+    store.logout = lambda: door.oidc_sign_out.told("corp", logout_token(anew, sid="s1"))
+    with pytest.raises(AuthError) as refused:
+        await door.oidc_device.ask("corp", kept[0])
+    assert refused.value.code == "sign_in_refused"
+    store.logout = None
+    clock.now += timedelta(seconds=60)
+    kept.append((await door.oidc_device.begin("corp", "192.0.2.1")).kept)
+    assert await door.oidc_device.ask("corp", kept[1]) is not None
+
+
+def test_a_sign_out_is_kept_for_longer_than_a_sign_in_may_be_under_way() -> None:
+    assert SIGN_IN_LIMIT + timedelta(minutes=5) < SIGNED_OUT_KEPT
 
 
 async def test_a_logout_token_counts_once_and_for_five_minutes(ending: Ending) -> None:

@@ -45,6 +45,7 @@ from headrace.auth.principal import (
 from headrace.auth.rights import RightsChange
 from headrace.auth.secret_forms import Pepper
 from headrace.auth.sessions import BY_PASSWORD, Lifetimes, Shown, SignedIn
+from headrace.auth.signed_out import SIGNED_OUT_KEPT, signed_out_keys
 from headrace.auth.store import (
     MAX_PASSKEYS,
     MAX_TOKENS_A_PERSON,
@@ -83,6 +84,7 @@ __all__ = [
     "MAX_PASSKEYS",
     "MAX_TOKENS_A_PERSON",
     "SCOPES_OF_ROLE",
+    "SIGNED_OUT_KEPT",
     "SIGN_IN_LIMIT",
     "TOKEN_SCOPES",
     "Account",
@@ -151,5 +153,6 @@ __all__ = [
     "network_of",
     "read_issuers",
     "scopes_of",
+    "signed_out_keys",
     "with_rights",
 ]

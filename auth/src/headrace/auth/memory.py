@@ -9,6 +9,7 @@ from datetime import datetime
 from headrace.auth.grants import by_group, with_rights
 from headrace.auth.passwords import fold
 from headrace.auth.principal import BY_PASSKEY_FACTORS, Method, Role
+from headrace.auth.signed_out import SIGNED_OUT_KEPT, signed_out_keys
 from headrace.auth.store import (
     MAX_PASSKEYS,
     MAX_TOKENS_A_PERSON,
@@ -168,6 +169,11 @@ class MemoryPeopleStore:
             identity = self._identities.get(grounds.identity)
             if identity is None or identity.person != person.id or identity.gone is not None:
                 return False
+            if grounds.begun is not None:
+                keys = signed_out_keys(grounds.identity[0], sid=session.sid, subject=grounds.identity[1])
+                kept = [self._used_nonces[one] for one in keys if one in self._used_nonces]
+                if any(until >= grounds.begun + SIGNED_OUT_KEPT for until in kept):
+                    return False
         self._sessions[session.hash] = session
         return True
 
@@ -199,8 +205,11 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         return sorted((one for one in self._sessions.values() if one.person == person), key=_newest_first)[:MAX_TOKENS]
 
-    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None) -> int:
+    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None, now: datetime) -> int:
         """See `PeopleStore`."""
+        self._forget_nonces(now)
+        keys = signed_out_keys(issuer, sid=sid, subject=subject)
+        self._used_nonces.update(dict.fromkeys(keys, now + SIGNED_OUT_KEPT))
         known = self._identities.get((issuer, subject)) if subject is not None else None
         gone = [
             key

@@ -39,6 +39,8 @@ class Vouched:
     """In which way they signed in there, in the provider's words (`acr`)."""
     refresh_token: str | None = field(default=None, repr=False)
     """How to ask the provider later whether they are still there."""
+    begun: datetime | None = None
+    """When their way there began, by this service's clock: the provider let them in since then."""
 
 
 def vouched(token: Signed, issuer: Issuer, nonce: str | None, now: datetime) -> Vouched:

@@ -8,7 +8,7 @@ restart in between loses none.
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
@@ -124,7 +124,8 @@ class CodeFlow:
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
         self._throttle.take_back(tried)
-        return under_way, replace(found, refresh_token=granted.refresh_token)
+        begun = datetime.fromtimestamp(under_way.until, UTC) - SIGN_IN_LIMIT
+        return under_way, replace(found, refresh_token=granted.refresh_token, begun=begun)
 
     def _open(self, kept: str, issuer: str, state: str) -> UnderWay:
         """Open what a browser kept; raises `sign_in_expired` for whatever is not this round's."""

@@ -8,7 +8,7 @@ session: so it is off unless a site turns it on.
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from headrace.auth.errors import AuthCode, AuthError, TooManyAttempts
@@ -52,6 +52,7 @@ class _Waiting:
     code: str = field(repr=False)
     interval_s: int
     until: float
+    begun: float = 0
 
 
 class OidcDevice:
@@ -81,6 +82,7 @@ class OidcDevice:
         wait = self._throttle.attempt({f"network:{network_of(address)}": BEGIN_LIMIT}, self._steady())
         if wait is not None:
             raise TooManyAttempts(int(wait.total_seconds()) + 1, about=f"{issuer}, from {network_of(address)}")
+        begun = self._clock()
         try:
             given = await provider.device_codes()
             uri, user_code, code = (_text(given, key) for key in ("verification_uri", "user_code", "device_code"))
@@ -93,7 +95,9 @@ class OidcDevice:
         interval, lasts = _seconds(given, "interval", INTERVAL_S), _seconds(given, "expires_in", 600)
         interval_s = min(max(interval, INTERVAL_S), MAX_INTERVAL_S)
         until = self._clock() + min(timedelta(seconds=lasts), SIGN_IN_LIMIT)
-        waiting = _Waiting(issuer=issuer, code=code, interval_s=interval_s, until=until.timestamp())
+        waiting = _Waiting(
+            issuer=issuer, code=code, interval_s=interval_s, until=until.timestamp(), begun=begun.timestamp()
+        )
         return DeviceBegun(uri, whole, user_code, interval_s, self._pepper.seal(_PURPOSE, asdict(waiting)))
 
     async def ask(self, issuer: str, kept: str) -> SignedIn | None:
@@ -116,7 +120,8 @@ class OidcDevice:
             raise AuthError(code, f"{issuer}: {error}") from error
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
-        return await self._sign_in.arrive(replace(found, refresh_token=granted.refresh_token))
+        begun = datetime.fromtimestamp(waiting.begun, UTC)
+        return await self._sign_in.arrive(replace(found, refresh_token=granted.refresh_token, begun=begun))
 
     def _provider(self, issuer: str) -> Provider:
         provider = self._providers.named(issuer)

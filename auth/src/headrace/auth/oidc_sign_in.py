@@ -70,6 +70,6 @@ class OidcSignIn:
             at=found.at,
             issuer=found.issuer,
             sid=found.sid,
-            grounds=Grounds(identity=(found.issuer, found.subject)),
+            grounds=Grounds(identity=(found.issuer, found.subject), begun=found.begun or found.at),
         )
         return await self._sessions.begin(person, shown)

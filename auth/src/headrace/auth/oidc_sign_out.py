@@ -57,7 +57,9 @@ class OidcSignOut:
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
         try:
-            return await self._store.delete_sessions_at(provider.issuer.url, sid=sid, subject=None if sid else subject)
+            return await self._store.delete_sessions_at(
+                provider.issuer.url, sid=sid, subject=None if sid else subject, now=self._clock()
+            )
         except BaseException:
             # Nothing has ended: the provider may say it again.
             self._used.pop(used, None)

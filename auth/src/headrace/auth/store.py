@@ -83,11 +83,15 @@ class SessionRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
-    """What a sign-in stands on: the hash of a password, a passkey, or an identity (issuer, subject)."""
+    """What a sign-in stands on: the hash of a password, a passkey, or an identity (issuer, subject).
+
+    A sign-in at an issuer that may say meanwhile that somebody has signed out there says when it `begun`.
+    """
 
     password_hash: str | None = field(default=None, repr=False)
     passkey: str | None = None
     identity: tuple[str, str] | None = None
+    begun: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -425,7 +429,8 @@ class PeopleStore(Protocol):
     async def add_session(self, session: SessionRecord, grounds: Grounds | None = None) -> bool:
         """Keep a session of somebody active; false, and nothing is kept, if its person is not (any more).
 
-        So it is, too, when what they have just signed in with is no longer theirs.
+        So it is, too, when what they have just signed in with is no longer theirs, or when its issuer has said since it
+        began that the session or the subject there has signed out (`delete_sessions_at`).
         """
         ...
 
@@ -452,8 +457,11 @@ class PeopleStore(Protocol):
         """List a person's sessions, the newest first, at most 1,000."""
         ...
 
-    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None) -> int:
-        """Forget the sessions that `sid` or the identity `subject` of an issuer began; return how many."""
+    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None, now: datetime) -> int:
+        """Forget the sessions that `sid` or the identity `subject` of an issuer began; return how many.
+
+        What they begin after `now` with a sign-in of before is refused, as long as a sign-in may be under way.
+        """
         ...
 
     async def add_token(self, token: TokenRecord) -> bool:

@@ -4,13 +4,13 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, or_, select
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_caller
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_site import PasskeyRow, PersonRow, SessionRow, UsedNonceRow
-from headrace.auth import BY_PASSKEY, MAX_PASSKEYS, PasskeyRecord, PasskeyUse, TooMany
+from headrace.auth import BY_PASSKEY, MAX_PASSKEYS, SIGNED_OUT_KEPT, PasskeyRecord, PasskeyUse, TooMany
 from headrace.client import models as m
 
 
@@ -105,6 +105,18 @@ class SqlPasskeyStore:
     async def _note(self, tx: Tx, kind: m.AuditKind, person: str, passkey: str, name: str) -> None:
         detail = {"passkey": passkey, "name": name}
         await self._audit.append(tx, kind, caller=current_caller(), subject=person, detail=detail)
+
+
+async def note_signed_out(tx: Tx, keys: Sequence[str], now: datetime) -> None:
+    """Keep beside used nonces that those of `keys` have signed out at their provider now."""
+    await tx.execute(delete(UsedNonceRow).where(or_(UsedNonceRow.until <= now, UsedNonceRow.nonce.in_(keys))))
+    tx.add_all(UsedNonceRow(nonce=key, until=now + SIGNED_OUT_KEPT) for key in keys)
+
+
+async def signed_out_since(tx: Tx, keys: Sequence[str], begun: datetime) -> bool:
+    """Whether one of those has signed out since then."""
+    theirs = select(UsedNonceRow.nonce).where(UsedNonceRow.nonce.in_(keys))
+    return await tx.scalar(theirs.where(UsedNonceRow.until >= begun + SIGNED_OUT_KEPT).limit(1)) is not None
 
 
 def _passkey(row: PasskeyRow) -> PasskeyRecord:

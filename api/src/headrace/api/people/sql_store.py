@@ -11,6 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
 from headrace.api.people.endings import AccessEnd, end_all
+from headrace.api.people.sql_passkeys import note_signed_out, signed_out_since
 from headrace.api.store import Database, Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_site import (
@@ -37,6 +38,7 @@ from headrace.auth import (
     TooMany,
     fold,
     is_nameless,
+    signed_out_keys,
 )
 from headrace.client import models as m
 
@@ -253,7 +255,7 @@ class SqlPeopleStore:
         async with self._database.write() as tx:
             # Asked in the transaction that keeps it: whoever disables the person ends what was kept before.
             person = await tx.get_one(PersonRow, session.person)
-            if person.state != "active" or not await _holds(tx, person, grounds or Grounds()):
+            if person.state != "active" or not await _holds(tx, person, session, grounds or Grounds()):
                 return False
             tx.add(
                 SessionRow(
@@ -327,12 +329,13 @@ class SqlPeopleStore:
             rows = await tx.scalars(query.order_by(SessionRow.created.desc(), SessionRow.hash).limit(_MAX_TOKENS))
             return [_session(row) for row in rows]
 
-    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None) -> int:
+    async def delete_sessions_at(self, issuer: str, *, sid: str | None, subject: str | None, now: datetime) -> int:
         """As in the port."""
         persons = select(IdentityRow.person).where(IdentityRow.issuer == issuer, IdentityRow.subject == subject)
         whose = SessionRow.person.in_(persons) if subject is not None else false()
         which = or_(SessionRow.sid == sid, whose) if sid is not None else whose
         async with self._database.write() as tx:
+            await note_signed_out(tx, signed_out_keys(issuer, sid=sid, subject=subject), now)
             query = delete(SessionRow).where(SessionRow.issuer == issuer, which).returning(SessionRow.person)
             gone = (await tx.scalars(query)).all()
             for person in gone:
@@ -429,8 +432,8 @@ async def _has_admin(tx: Tx) -> bool:
     return any(Role.ADMIN in roles for roles in await tx.scalars(query))
 
 
-async def _holds(tx: Tx, person: PersonRow, grounds: Grounds) -> bool:
-    """Whether what somebody has just signed in with is theirs."""
+async def _holds(tx: Tx, person: PersonRow, session: SessionRecord, grounds: Grounds) -> bool:
+    """Whether what somebody has just signed in with is theirs, and they have not signed out there meanwhile."""
     if grounds.password_hash not in {None, person.password_hash}:
         return False
     if grounds.passkey is not None:
@@ -438,7 +441,11 @@ async def _holds(tx: Tx, person: PersonRow, grounds: Grounds) -> bool:
         return passkey is not None and passkey.person == person.id
     if grounds.identity is not None:
         identity = await tx.get(IdentityRow, grounds.identity)
-        return identity is not None and identity.person == person.id and identity.gone is None
+        if identity is None or identity.person != person.id or identity.gone is not None:
+            return False
+    if grounds.identity is not None and grounds.begun is not None:
+        keys = signed_out_keys(grounds.identity[0], sid=session.sid, subject=grounds.identity[1])
+        return not await signed_out_since(tx, keys, grounds.begun)
     return True
 
 

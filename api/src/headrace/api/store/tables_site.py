@@ -113,7 +113,10 @@ class PasskeyRow(Base):
 
 
 class UsedNonceRow(Base):
-    """A nonce of a proof that was used, kept until the proof is too old anyway."""
+    """A nonce of a proof that was used, kept until the proof is too old anyway.
+
+    And the hash of who has signed out at a provider, kept until a sign-in of before is too old anyway.
+    """
 
     __tablename__ = "used_nonces"
 
