@@ -301,7 +301,8 @@ class SqlPeopleStore:
             if row is None:
                 return False
             # Asked in the transaction that keeps it: whoever removes the passkey takes away what was kept before.
-            if not await _holds(tx, await tx.get_one(PersonRow, row.person), Grounds(passkey=passkey)):
+            person = await tx.get_one(PersonRow, row.person)
+            if not await _holds(tx, person, _session(row), Grounds(passkey=passkey)):
                 return False
             row.factors = tuple(sorted({*row.factors, *factors}))
             if row.method != "passkey":
