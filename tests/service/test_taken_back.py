@@ -131,7 +131,7 @@ async def test_nobody_tries_again_what_was_approved_before_the_account_was_taken
     # What runs goes on; whoever doubts it halts it.
     assert (await site.ada.port.transfer(transfer.id)).state == "running"
     (site.lab / "set").rename(site.lab / "away")
-    assert (await site.ada.end_of(transfer)).state in {"failed", "partial"}
+    await until(site, transfer, "failed", "partial")
     for person in (site.ada, operator):
         with refused("approval_missing"):
             await person.port.control(transfer.id, m.ControlRequest(action="retry"))
