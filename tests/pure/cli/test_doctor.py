@@ -72,8 +72,9 @@ GOOD = Host(
     clock=Clock(synchronised=True, source="tsc"),
     folders=(
         Folder(
-            path="/data",
+            path="/srv/raw",
             file_system="xfs",
+            mount_point="/data",
             options=frozenset({"rw", "noatime"}),
             free=900 * GIB,
             size=1000 * GIB,

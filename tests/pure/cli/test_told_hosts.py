@@ -57,15 +57,20 @@ def test_faults_of_a_nodes_host_are_found_from_what_it_says() -> None:
         (Check.SPACE, "raw"),
         (Check.MOUNT, "raw"),
     } <= found
+    mounted = next(one for one in examined(host, None) if one.check is Check.MOUNT)
+    assert "findmnt" in mounted.remedy[0], "the name of a root is no place to mount"
     assert {Check.GOVERNOR, Check.NUMA, Check.CPU_LIMIT} <= {check for check, _ in found}
     assert [(one.peer, one.rtt_ms, one.mtu) for one in reader.connections(None)] == [("10.9.0.7", 40.25, 1200)]
 
 
 def test_what_a_node_does_not_tell_is_named_and_no_finding() -> None:
-    host = Reader(Told(TOLD)).host([Path("raw"), Path("elsewhere")], None)
+    gone = m.HostRoot(name="gone")
+    told = TOLD.model_copy(update={"roots": [*TOLD.roots, gone]})
+    host = Reader(Told(told)).host([Path("raw"), Path("elsewhere"), Path("gone")], None)
     why = {one.what: one.why for one in host.unread}
     assert why["meminfo"] == "Permission denied (os error 13)"
     assert why["elsewhere"] == "the node exports no such root"
+    assert why["gone"] == "the node can't look at its file system"
     assert {"clock", "rings of out", "offloads of out"} <= why.keys()
     checks = {one.check for one in examined(host, None)}
     assert not checks & {Check.MEMORY, Check.CLOCK, Check.RING_BUFFER, Check.OFFLOADS}

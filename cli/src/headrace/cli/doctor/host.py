@@ -142,6 +142,8 @@ class Folder:
     path: str
     file_system: str | None = None
     options: frozenset[str] = frozenset()
+    mount_point: str | None = None
+    """Where its file system is mounted; `None` where that is not told."""
     free: int | None = None
     size: int | None = None
     free_inodes: int | None = None

@@ -1,5 +1,6 @@
 """Rules about the machine: CPUs, memory, descriptors, the clock, and the folders that data is in."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Final
 
@@ -131,11 +132,18 @@ def _room(one: Folder) -> Iterator[Finding]:
         )
     if "ro" in one.options:
         why = "nothing can be written there"
-        yield advice(Check.MOUNT, one.path, "it is mounted read-only", why, f"mount -o remount,rw {one.path}")
+        yield advice(Check.MOUNT, one.path, "it is mounted read-only", why, _remounted(one, "rw"))
     if one.options & {"sync", "dirsync"}:
         said = f"it is mounted with `{min(one.options & {'sync', 'dirsync'})}`"
         why = "every write waits for the disk; Headrace syncs what counts by itself"
-        yield fault(Check.MOUNT, one.path, said, why, f"mount -o remount,async {one.path}")
+        yield fault(Check.MOUNT, one.path, said, why, _remounted(one, "async"))
+
+
+def _remounted(one: Folder, option: str) -> str:
+    """Say how to mount it with another option: `mount` takes where it is mounted, and no folder below."""
+    if one.mount_point is None:
+        return f"on its host: mount -o remount,{option} WHERE, as `findmnt` shows it for the folder of this root"
+    return f"mount -o remount,{option} {shlex.quote(one.mount_point)}"
 
 
 def _storage(one: Folder, path: Path | None) -> Iterator[Finding]:

@@ -156,6 +156,9 @@ class Told:
         if root is None:
             message = "the node exports no such root"
             raise OSError(message)
+        if not root.total_bytes:
+            message = "the node can't look at its file system"
+            raise OSError(message)
         return Folder(
             path=root.name,
             file_system=root.file_system,

@@ -22,11 +22,12 @@ def of_folder(path: Path) -> Folder:
     """Return what the kernel says of a folder. Raises OSError."""
     whole = path.resolve(strict=True)
     stat = os.statvfs(whole)
-    kind, options = _mount(whole)
+    point, kind, options = _mount(whole)
     return Folder(
         path=str(path),
         file_system=kind,
         options=options,
+        mount_point=point,
         free=stat.f_bavail * stat.f_frsize,
         size=stat.f_blocks * stat.f_frsize,
         free_inodes=stat.f_favail,
@@ -80,14 +81,14 @@ def _small(folder: Path) -> float:
     return count / max(1e-9, time.monotonic() - begun)
 
 
-def _mount(whole: Path) -> tuple[str, frozenset[str]]:
-    """Return kind and options of the file system that a folder is on."""
-    best, found = -1, ("", frozenset[str]())
+def _mount(whole: Path) -> tuple[str, str, frozenset[str]]:
+    """Return where the file system that a folder is on is mounted, its kind and its options."""
+    best, found = -1, ("", "", frozenset[str]())
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
         before, _, after = line.partition(" - ")
         fields = before.split()
         point = Path(fields[4].encode("latin-1", "replace").decode("unicode_escape"))
         if whole.is_relative_to(point) and len(point.parts) >= best:
             kind, _, options = after.split(" ", 2)
-            best, found = len(point.parts), (kind, frozenset(f"{fields[5]},{options}".split(",")))
+            best, found = len(point.parts), (str(point), kind, frozenset(f"{fields[5]},{options}".split(",")))
     return found
