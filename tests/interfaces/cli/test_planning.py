@@ -36,6 +36,12 @@ ANSWERS = {
             "10 MB/s",
             "copy a:/x to b:/y --bwlimit 10 MB/s",
         ),
+        (
+            "By the way, tea is up. copy a to b",
+            ("action", "By the way, tea is up. copy a to b"),
+            "copy a to b",
+            "copy a to b",
+        ),
         ("use 40% of the link for a:/x", ("rate_limit_bps", "use 40% of the link"), "2 Gb/s", "at 2 Gb/s for a:/x"),
     ],
 )

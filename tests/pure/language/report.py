@@ -111,6 +111,16 @@ def questions(cases: Sequence[dict[str, Any]]) -> tuple[int, int]:
     return len(asked), sum(not question.message.endswith("is not understood") for question in asked)
 
 
+def one_click(cases: Sequence[dict[str, Any]]) -> tuple[int, int]:
+    """Count the requests to carry out that are asked back, and those of which one choice makes the right plan."""
+    asked = [case for case in cases if case["expect"]["outcome"] == "intent" and verdict(case) == "over_ask"]
+    first = [(case, question.choices) for case in asked for question in read(case["text"]).questions[:1]]
+    mended = [
+        case for case, choices in first if any(verdict({**case, "text": choice.value}) == "right" for choice in choices)
+    ]
+    return len(asked), len(mended)
+
+
 def times(texts: Sequence[str]) -> tuple[float, float]:
     """Measure the median milliseconds of a sentence, and those of the longest request; processor time."""
 
@@ -140,6 +150,7 @@ def main() -> int:
     everything = [case for one in SETS for case in one.cases]
     hostile, through = attacks(everything)
     asked, helpful = questions(everything)
+    over_asked, clicked = one_click(everything)
     median, longest = times([case["text"] for case in everything if case["expect"]["outcome"] == "intent"])
     lines = [
         "| sentences | number | right | false accepts | over-asks | over-refusals |",
@@ -149,6 +160,7 @@ def main() -> int:
         f"Attacks in these sets (getting round policy, claimed roles, look-alike names, injections): {hostile}.",
         f"Of these became a plan: {through}.",
         f"Of {asked} questions, {helpful} ({helpful / asked:.0%}) say what to write instead, or why it can't be.",
+        f"Of {over_asked} over-asks, {clicked} are a choice that makes the right plan with one click.",
         f"Processor time of a sentence: {median:.1f} ms (median); of {_LONGEST:,} characters: {longest:.0f} ms.",
     ]
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(OPENS)

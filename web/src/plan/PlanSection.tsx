@@ -47,7 +47,7 @@ export function PlanSection({ plan: id, madeFrom, stale = false, answer }: Props
         <PlanCard plan={plan.data} />
       </div>
       {!other && mine && words != null && questions.map((question) => (
-        <Ask key={question.slot + question.message} question={question} use={(value) => take(answered(words, question, value))} />
+        <Ask key={question.slot + question.message} question={question} text={words} use={(value) => take(answered(words, question, value))} />
       ))}
       {mine ? (
         <RequesterActions plan={plan.data} stale={other} alone={answer === undefined} />

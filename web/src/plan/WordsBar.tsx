@@ -49,7 +49,7 @@ export function WordsBar({ text, onChange, onPlan, reading, current, children }:
         <div aria-live="polite" className={classes.reading} data-stale={!current}>
           {current && <Reading text={text} reading={reading} />}
           {current && reading.questions.map((question, index) => (
-            <Ask key={`${question.slot}-${index.toString()}`} question={question} use={(value) => onChange(answered(text, question, value))} />
+            <Ask key={`${question.slot}-${index.toString()}`} question={question} text={text} use={(value) => onChange(answered(text, question, value))} />
           ))}
           {current && <Refusals refusals={reading.refusals} />}
         </div>
@@ -88,7 +88,7 @@ function Meaning({ span, filled }: { span: Span; filled: Interpretation["slots"]
   return <span className={classes.means}>{means === "" ? label : t("words.means", { slot: label, means })}</span>;
 }
 
-export function Ask({ question, use }: { question: Question; use: (value: string) => void }) {
+export function Ask({ question, text, use }: { question: Question; text: string; use: (value: string) => void }) {
   const [own, setOwn] = useState("");
   return (
     <div className={classes.ask} role="group" aria-label={t("words.question", { slot: tData("slot", question.slot) })}>
@@ -97,7 +97,7 @@ export function Ask({ question, use }: { question: Question; use: (value: string
         <Text fw={600}>
           <Prose>{question.message}</Prose>
         </Text>
-        {question.words != null && question.words !== "" && (
+        {question.words != null && question.words !== "" && question.words !== text && (
           <Text size="sm" c="dimmed">
             {t("words.about")} <Code>{visible(question.words)}</Code>
           </Text>

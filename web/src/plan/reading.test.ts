@@ -64,6 +64,10 @@ describe("an answer", () => {
   it("is put in literally", () => {
     expect(answered("to archvie", question, "$& $1")).toBe("to $& $1");
   });
+  it("takes the place of the whole request, if that is what is asked about", () => {
+    const text = "at last, the tea is up. copy a:/x to b:/y";
+    expect(answered(text, { ...question, slot: "action", words: text, start: 0, end: text.length }, "copy a:/x to b:/y")).toBe("copy a:/x to b:/y");
+  });
   it("takes the place of the words that are meant, not of the same words elsewhere", () => {
     const second = { ...question, words: "with", start: 18, end: 22 };
     expect(answered("sync 📦:/with a:/b with *.tmp", second, "without")).toBe("sync 📦:/with a:/b without *.tmp");

@@ -69,7 +69,7 @@ def answered(command: Command, request: m.PlanRequest) -> m.Plan:
         if plan.state != m.PlanState.ASK or not plan.questions or not command.out.interactive or request.words is None:
             break
         question = first_of(plan.questions)
-        given = _answer(command, question)
+        given = _answer(command, question, request.words)
         words = given if _whole(given, request.words) else reworded(request.words, question, given)
         command.out.note(f"Reading: {words}", "italic")
         request = request.model_copy(update={"words": words, "answers": plan.id})
@@ -93,6 +93,8 @@ def reworded(words: str, question: m.Question, answer: str) -> str:
 
     The cue that led the replaced words in ("to", "at") is kept when the answer brings none of its own.
     """
+    if question.words == words:
+        return answer
     if question.slot == "action" and not question.words:
         return f"{answer} {words}"
     if not question.words or question.words not in words:
@@ -165,7 +167,7 @@ def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
 
 def _asked_back(command: Command, plan: m.Plan) -> Exit:
     for question in plan.questions:
-        command.out.note(_question(question))
+        command.out.note(_question(question, plan.words))
         for choice in question.choices:
             command.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
     command.out.note("Nothing was started. Say it again with the answer.")
@@ -213,13 +215,14 @@ def _digest(plan: m.Plan) -> str:
     return plan.digest or ""
 
 
-def _question(question: m.Question) -> str:
-    about = f" (“{question.words}”)" if question.words else ""
+def _question(question: m.Question, words: str | None) -> str:
+    """Say a question, and what it is about unless that is all of `words`."""
+    about = f" (“{question.words}”)" if question.words and question.words != words else ""
     return f"{question.message}{about}"
 
 
-def _answer(command: Command, question: m.Question) -> str:
-    command.out.note(_question(question), "bold")
+def _answer(command: Command, question: m.Question, words: str) -> str:
+    command.out.note(_question(question, words), "bold")
     for number, choice in enumerate(question.choices, start=1):
         label = f" - {choice.label}" if choice.label and choice.label != choice.value else ""
         command.out.note(f"  {number}. {choice.value}{label}")

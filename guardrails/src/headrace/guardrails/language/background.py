@@ -162,8 +162,10 @@ def _end_of(text: _Text, at: int) -> int | None:
     patterns = [_pattern(kind) for kind in (*kinds, *(["background of a control"] if stopped else []))]
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
-        known = any(pattern.fullmatch(clause) for pattern in patterns)
-        silent = _ACTIONS if before else _ACTIONS | {"purpose"}
+        # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
+        purposeful = not before or _pattern("background, needed for").fullmatch(clause)
+        known = bool(purposeful and before) or any(pattern.fullmatch(clause) for pattern in patterns)
+        silent = _ACTIONS | {"purpose"} if purposeful else _ACTIONS
         if known and all(one <= silent for one in said[at:end]):
             return end
         beside = text.beside(at, end) if any(text.unknown[at:end]) else None

@@ -31,7 +31,8 @@ def _labels() -> re.Pattern[str]:
     return re.compile(
         "|".join(
             f"(?P<{name}>{pattern_of(f'[{{label_before}}] [{{label_before}}] ({{label.{name}}}) [{{label_after}}]')})"
-            for name in members("label")
+            # "Requested by" is who asks, not a deadline.
+            for name in sorted(members("label"), key=lambda name: name != "note")
         )
     )
 

@@ -12,6 +12,7 @@ from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.intents.origins import Quote
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
+from headrace.guardrails.language.asides import Heard, with_offer
 from headrace.guardrails.language.assemble import assemble
 from headrace.guardrails.language.lattice import read
 from headrace.guardrails.language.restarts import settled
@@ -21,7 +22,7 @@ from headrace.guardrails.resolve.request import resolve
 from headrace.guardrails.resolve.said import said_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.context import Context
     from headrace.guardrails.intents.draft import Fact
@@ -36,6 +37,11 @@ def interpret(text: str, context: Context) -> Interpretation:
     Limits: 4,000 characters. Control characters (but tab and line ends) and marks that change the
     direction of writing are refused wherever they stand.
     """
+    return _read(text, context, lambda shorter: _read(shorter, context, None))
+
+
+def _read(text: str, context: Context, again: Callable[[str], Interpretation] | None) -> Interpretation:
+    """Read a request; `again` reads it without what was not understood, to offer that."""
     if refusals := _screened(text):
         return Interpretation("refuse", Intent(), refusals=refusals)
     tokens = scan(text)
@@ -48,13 +54,16 @@ def interpret(text: str, context: Context) -> Interpretation:
         owned = tokens[fact.first : fact.last]
         return Quote(owned[0].start, owned[-1].end, text[owned[0].start : owned[-1].end]) if owned else None
 
-    chosen, leftover = read(tokens, context, words_of)
+    chosen, line = read(tokens, context, words_of)
+    owned = owners(chosen)
+    leftover = [item for item in line.items if item.first not in owned and item.symbol != "<end>"]
     draft = assemble(chosen, leftover, words_of)
     resolved = resolve(draft, context)
     answer = settled(resolved, draft.steps, chosen, words_of)
-    owned = owners(chosen)
     unowned = [words_of(number, number + 1) for number in range(len(tokens)) if number not in owned]
     answer = _end_checked(answer, [*unowned, *(fact.words for fact in resolved.unused)])
+    if again is not None:
+        answer = with_offer(answer, Heard(text, tokens, line, chosen), again)
     stretches = [(one.first, one.last) for one in chosen] + [(run[0].first, run[-1].last) for run in runs_of(leftover)]
     spans = tuple(spans_of(answer, chosen, tokens))
     said = said_of(resolved.intents[0], draft.steps[0], resolved.findings[0], quote) if not answer.intent.then else ()
@@ -73,7 +82,7 @@ def _placed(
             places.setdefault(text[start:end], []).append((start, end))
     placed = []
     for question in answer.questions:
-        found = places.get(question.words or "", [])
+        found = places.get(question.words or "", []) if question.start is None else []
         placed.append(replace(question, start=found[0][0], end=found[0][1]) if len(found) == 1 else question)
     return replace(answer, questions=tuple(placed))
 

@@ -18,7 +18,7 @@ from headrace.guardrails.language.items import build_items
 from headrace.guardrails.language.operators import operated
 from headrace.guardrails.language.phrases import Hit, Item, Line, Reading
 from headrace.guardrails.language.scope import FILTERS, scoped
-from headrace.guardrails.language.spans import Chosen, in_order, owners
+from headrace.guardrails.language.spans import Chosen, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,15 +27,12 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.tokens import Token
 
 
-def read(
-    tokens: Sequence[Token], context: Context, words_of: Callable[[int, int], str]
-) -> tuple[list[Chosen], list[Item]]:
-    """Give the chosen spans in the order of the text, and the items that no span owns."""
+def read(tokens: Sequence[Token], context: Context, words_of: Callable[[int, int], str]) -> tuple[list[Chosen], Line]:
+    """Give the chosen spans in the order of the text, and the items that they were chosen from."""
     line = Line([*build_items(tokens, context), Item("<end>", len(tokens), len(tokens) + 1, "")], words_of)
     heard = heard_out(with_background(_choose(line), line), line)
     chosen = apart(operated(scoped(denied(heard, line))))
-    owned = owners(chosen)
-    return chosen, [item for item in line.items if item.first not in owned and item.symbol != "<end>"]
+    return chosen, line
 
 
 _Found = tuple[str, Hit, tuple[Reading, ...]]

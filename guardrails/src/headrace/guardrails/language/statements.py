@@ -39,6 +39,7 @@ _DATA = _OF_THE_REQUEST - _PRONOUNS
 _DEMONSTRATIVES = listed("determiner.near")
 _LINKS = listed("plain.link")
 _SPOILS = listed("spoils")
+_WHERE = frozenset({"at", "in", "on", "near"})
 _SMALL = 2
 _BY_NUMBER = listed("place_by_number")
 _NUMBERED = listed("numbered")
@@ -117,7 +118,10 @@ def _is_of_a_part(subject: Sequence[Item], rest: Sequence[str], places: str) -> 
         for at in small
         if subject[at].text.isdigit() and words[at - 1] not in _BY_NUMBER
     )
-    unknown = bool(words) and words[-1] not in _PLAIN and words[-1] != "<ep>"
+    # "The uplink at the hut is slow" is of the uplink, "the plates of the hut" may be of all that there are.
+    placed = next((at for at, word in enumerate(words) if at and word in _WHERE and words[at - 1] in PLAIN_NOUNS), None)
+    head = words[:placed]
+    unknown = bool(head) and head[-1] not in _PLAIN and head[-1] != "<ep>"
     named = not _DATA.isdisjoint(words) and any(f"{UNKNOWN_MARK}{CAPITAL_MARK}" in item.symbol for item in subject)
     return numbered or named or (unknown and rest[0] in _BE and not _SPOILS.isdisjoint(rest[1:2]))
 
