@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from headrace.guardrails.intents.origins import Said
+    from headrace.guardrails.intents.origins import Quote, Said
     from headrace.guardrails.intents.values import Intent
 
 
@@ -60,7 +60,8 @@ class Interpretation:
 
     With `ask` the intent holds what is certain nevertheless; with `refuse` it is empty. `danger`
     lists what a confirmation must show, sorted. `said` names the words behind each slot, of a request of one step;
-    nothing of a slot that is asked about.
+    nothing of a slot that is asked about. `left_out` are the words that a language model took for background, and
+    `by_model` the slots that rest on that.
     """
 
     outcome: Literal["intent", "ask", "refuse"]
@@ -70,6 +71,8 @@ class Interpretation:
     spans: tuple[Span, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     said: tuple[Said, ...] = ()
+    left_out: tuple[Quote, ...] = ()
+    by_model: frozenset[str] = frozenset()
 
     @property
     def ask(self) -> tuple[str, ...]:

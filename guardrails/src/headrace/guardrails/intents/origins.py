@@ -20,7 +20,7 @@ class OriginKind(StrEnum):
     ASSISTANT = "assistant"
     """An assistant gave it as a typed slot, and the person's words do not carry it."""
     MODEL = "model"
-    """A language model of the service read it from the words. No model is used today."""
+    """The words carry it, if a language model of the service is right that others are background."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,7 +176,7 @@ _OF_VALUES = frozenset(
 )
 KNOWN = _OF_PHRASES | _OF_VALUES | listed("turns_round", "zone_abbreviation")
 """The words that the reader knows: those of phrases, and those of numbers, units and times."""
-BACKGROUND = tuple(_rules("background"))
+BACKGROUND = tuple(_rules("background", "harmless"))
 """Rules of whole clauses beside a request, with words of their own; those of `RULES` are parts of a request."""
 BACKGROUND_WORDS = frozenset(KNOWN_WORDS).union(listed("reaches", "of_the_request")) - _OF_PHRASES
 
