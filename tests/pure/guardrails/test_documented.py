@@ -63,8 +63,10 @@ def test_every_known_word_is_documented(word: str) -> None:
 
 
 def test_the_worked_examples_are_policies_whose_examples_hold() -> None:
-    addition, whole = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
-    assert isinstance(check_policy(default_policy_text() + addition), PolicySet)
+    *additions, whole = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
+    assert len(additions) == 2
+    for addition in additions:
+        assert isinstance(check_policy(default_policy_text() + addition), PolicySet)
     assert isinstance(check_policy(whole), PolicySet)
 
 

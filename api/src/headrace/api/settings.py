@@ -77,6 +77,21 @@ class Settings:
     node_data_listen: str = _setting("127.0.0.1:0", "host:port", "where the embedded node takes data connections")
     engine_log: str = _setting("info", "level", "what the engine logs: a level, or `target=level,...`")
 
+    model_url: str = _setting(
+        "",
+        "URL",
+        "OpenAI-compatible endpoint of a language model that is asked about requests which the grammar asks back "
+        "(docs/security/guardrails.md); empty: no model",
+    )
+    model_name: str = _setting("", "name", "the model that is asked for there")
+    model_key: str = _setting("", "path", "file with the key of that endpoint; empty: it needs none")
+    model_timeout_s: int = _setting(10, "s", "longest time for one answer of the model; the questions stand after it")
+    model_most_characters: int = _setting(1000, "characters", "longest request that is sent to the model")
+    model_requests_per_minute: int = _setting(20, "count", "requests to the model in a minute")
+    model_requests_per_day: int = _setting(1000, "count", "requests to the model in 24 hours")
+    model_tokens_per_minute: int = _setting(60_000, "tokens", "tokens of the model, sent and received, in a minute")
+    model_tokens_per_day: int = _setting(1_000_000, "tokens", "tokens of the model, sent and received, in 24 hours")
+
     max_body_bytes: int = _setting(1_048_576, "bytes", "largest request body")
     request_timeout_s: int = _setting(60, "s", "longest time for one request (watching a transfer is exempt)")
     receive_timeout_s: int = _setting(15, "s", "longest time for a request's head to come in, and again for its body")
@@ -182,6 +197,7 @@ class Settings:
                 "loopback address, and put passwords into `OTEL_EXPORTER_OTLP_HEADERS`"
             )
             raise SettingError(message)
+        _require_model(self)
         if bool(self.audit_syslog_cert) != bool(self.audit_syslog_key):
             message = "`HEADRACE_AUDIT_SYSLOG_CERT` and `HEADRACE_AUDIT_SYSLOG_KEY` belong together; give both or none"
             raise SettingError(message)
@@ -238,6 +254,23 @@ class Settings:
 def environment_name(declared: "Field[object]") -> str:
     """Return the variable of a setting, for example `HEADRACE_PLAN_QUEUE`."""
     return _PREFIX + declared.name.upper()
+
+
+def _require_model(settings: Settings) -> None:
+    """Refuse a language model that is named in part, or that others could listen to."""
+    if bool(settings.model_url) != bool(settings.model_name) or (settings.model_key and not settings.model_url):
+        message = (
+            "`HEADRACE_MODEL_URL` and `HEADRACE_MODEL_NAME` belong together, and `HEADRACE_MODEL_KEY` to them; "
+            "give both or none"
+        )
+        raise SettingError(message)
+    if settings.model_url and not _is_private(settings.model_url):
+        # The value is not repeated: it may hold a password.
+        message = (
+            "`HEADRACE_MODEL_URL` can't be used; write `https://host[:port]`, or `http://` with a loopback "
+            "address, and put the key into the file that `HEADRACE_MODEL_KEY` names"
+        )
+        raise SettingError(message)
 
 
 def _is_private(url: str) -> bool:

@@ -34,12 +34,9 @@ SLOT_NAMES: Final = {
 """What people call the slots."""
 
 
-_ADDED: Final = frozenset({"assistant", "model"})
-
-
 def added(plan: m.Plan) -> list[str]:
     """Name what no person said or typed, each with its value: `rate limit: 2.00 Gb/s`."""
-    return [f"{_name(one.slot)}: {_value(plan, one.slot)}" for one in plan.origins if one.origin in _ADDED]
+    return [f"{_name(one.slot)}: {_value(plan, one.slot)}" for one in plan.origins if one.origin == "assistant"]
 
 
 def origin_lines(plan: m.Plan, origin: m.Origin) -> Iterator[tuple[str, str]]:
@@ -60,7 +57,8 @@ def origin_text(origin: m.SlotOrigin, agent: str | None = None) -> str:
         case "assistant":
             return f"added by the assistant{f' {visible(agent)}' if agent else ''}, not in the words"
         case "model":
-            return "added by a language model"
+            words = ", ".join(f"“{visible(quote.text, 200)}”" for quote in origin.words)
+            return f"from the words: {words}, if a language model is right that others are background"
 
 
 def _name(slot: str) -> str:

@@ -14,6 +14,7 @@ from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
 from headrace.api.planning.losses import Losses
+from headrace.api.planning.model_reading import ModelReading
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.policy_questions import PolicyQuestions
 from headrace.api.policy.qos import QosVersions
@@ -66,3 +67,5 @@ class UseCases:
     transfers: Transfers
     traces: "Traces | None" = None
     """Where traces are on."""
+    model: ModelReading | None = None
+    """Where a language model is asked."""

@@ -42,6 +42,8 @@ from headrace.api.planning.consent import Consent
 from headrace.api.planning.intake import Intake
 from headrace.api.planning.locations import Locations
 from headrace.api.planning.losses import Losses
+from headrace.api.planning.model_endpoint import model_endpoint
+from headrace.api.planning.model_reading import ModelReading
 from headrace.api.planning.pipeline import Pipeline
 from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.policy_questions import PolicyQuestions
@@ -137,7 +139,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     plans = Plans(core, policies, redaction)
     locations = Locations(core, nodes, endpoints, policies, signer)
     pipeline = Pipeline(core, nodes, locations, policies, signer, quotas, qos)
-    words = Words(core, endpoints)
+    words = Words(core, endpoints, model := _model(settings, steady))
     lifetimes = Lifetimes(
         idle=timedelta(seconds=settings.session_idle_s), session=timedelta(seconds=settings.session_valid_s)
     )
@@ -185,6 +187,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         cleanup=cleanup,
         transfers=transfers,
         traces=_traces(settings, audit),
+        model=model,
     )
     key_notes = KeyNotes(database, audit, clock, key.chain, hub)
     jobs.every("note which keys have ended", _HOUR_S, key_notes.write)
@@ -213,6 +216,7 @@ def read_files(settings: Settings) -> None:
     for directory in _directories(settings):
         directory.close()
     _line(settings)
+    model_endpoint(settings)
     if settings.otlp_traces:
         _require_tracing()
 
@@ -234,6 +238,12 @@ def _elsewhere(
     """Return the other host that gets the audit chain; raises `SettingError`."""
     line = _line(settings)
     return Elsewhere(database, heads, *clocks, line, settings.audit_most_unsent) if line else None
+
+
+def _model(settings: Settings, steady: Clock) -> ModelReading | None:
+    """Return what asks the site's language model, if it has one; raises `SettingError`."""
+    model = model_endpoint(settings)
+    return ModelReading(model, settings, steady) if model else None
 
 
 def _traces(settings: Settings, audit: Audit) -> "Traces | None":

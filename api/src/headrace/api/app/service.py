@@ -108,6 +108,8 @@ class Service:
         await self._use_cases.people.close()
         if self._use_cases.traces is not None:
             await asyncio.to_thread(self._use_cases.traces.close)
+        if self._use_cases.model is not None:
+            await self._use_cases.model.close()
         await core.database.close()
         self._lock.release()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select
@@ -22,7 +23,7 @@ from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointRow
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
-from headrace.guardrails import PERMIT_LIFETIME, ResolvedEndpoint, new_id
+from headrace.guardrails import PERMIT_LIFETIME, ResolvedEndpoint, new_id, shown
 
 _log = logging.getLogger(__name__)
 
@@ -224,16 +225,22 @@ class Intake:
     async def _outcome(
         self, caller: Caller, request: m.PlanRequest, card: m.Plan, before: m.Plan | None, timezone: str
     ) -> Planned:
+        told = ""
         try:
             reading = await self._words.read(caller, request, before)
+            told = reading.model
             if reading.intent is None:
-                return Planned(_unread(card, reading))
-            asked = Asked(card.id, caller, reading.intent, request.words, card.created, timezone, reading.origins)
-            return await self._pipeline.run(asked, card)
+                return Planned(_unread(card, reading), model=told)
+            asked = Asked(
+                card.id, caller, reading.intent, request.words, card.created, timezone, reading.origins,
+                _notes(reading),
+            )  # fmt: skip
+            planned = await self._pipeline.run(asked, card)
         except Stopped as stopped:
-            return stopped.planned
+            planned = stopped.planned
         except Exception as error:  # noqa: BLE001 - whatever went wrong, the plan says so; what is not public is logged
-            return Planned(_failed(card, error))
+            planned = Planned(_failed(card, error))
+        return replace(planned, model=told)
 
     async def _store(self, caller: Caller | None, planned: Planned) -> None:
         card, decision = planned.card, planned.decision
@@ -264,6 +271,8 @@ class Intake:
                 row.destination_endpoint = await _endpoint(tx, planned.route.destination)
                 row.deletes = planned.execution.delete_source or planned.execution.delete_extraneous
             detail = {"state": card.state.value, "summary": card.summary}
+            if planned.model:
+                detail["model"] = planned.model
             await self._core.audit.append(tx, m.AuditKind.PLANNING_ENDED, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, row.state)
             await self._core.jobs.done(tx, _PLAN, row.id)
@@ -296,6 +305,12 @@ def _told(origins: list[m.SlotOrigin]) -> str:
     for one in origins:
         slots.setdefault(one.origin, []).append(one.slot)
     return "; ".join(f"{origin}: {' '.join(known)}" for origin, known in sorted(slots.items()) if origin != "assumed")
+
+
+def _notes(reading: Reading) -> tuple[str, ...]:
+    """Say under the seal which words a language model took for background."""
+    words = ", ".join(f"“{shown(one)}”" for one in reading.left_out)
+    return (f"Left out by the model, as background: {words}.",) if words else ()
 
 
 def _unread(card: m.Plan, reading: Reading) -> m.Plan:

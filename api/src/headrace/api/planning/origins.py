@@ -1,6 +1,7 @@
 """Where each slot of a request comes from: its words, a typed slot, an earlier plan, or nobody."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from headrace.api.caller import Caller
 from headrace.client import models as m
@@ -15,9 +16,12 @@ def origins_of_words(
 ) -> Origins:
     """Say where the slots of a request in words come from; `before` is the plan that the words change.
 
-    What follows from the words without standing in them (two places are a copy) is assumed.
+    What follows from the words without standing in them (two places are a copy) is assumed; what the words carry only
+    because a language model took others for background is the model's.
     """
-    return _origins(intent, _said(answer), before, _giver(caller) if before else OriginKind.ASSUMED)
+    found = _origins(intent, _said(answer), before, _giver(caller) if before else OriginKind.ASSUMED)
+    rests = {SPELLED.get(slot, slot) for slot in answer.by_model}
+    return {slot: replace(one, kind=OriginKind.MODEL) if slot in rests else one for slot, one in found.items()}
 
 
 def origins_of_slots(

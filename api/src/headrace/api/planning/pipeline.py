@@ -84,6 +84,8 @@ class Asked:
     """Whose clock times are meant."""
     origins: Origins
     """Where each slot of the intent comes from."""
+    notes: tuple[str, ...] = ()
+    """What the card says of how the words were read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,8 @@ class Planned:
     decision: Decision | None = None
     route: Route | None = None
     execution: Execution | None = None
+    model: str = ""
+    """Which language model was asked about the words, and what came of it."""
 
 
 class Stopped(Exception):  # noqa: N818 - says what is the case
@@ -292,7 +296,7 @@ class Pipeline:
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
         route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision
-        notes = [*card_notes(execution, counts), *settled.schedule.notes(settled.quality.links)]
+        notes = [*asked.notes, *card_notes(execution, counts), *settled.schedule.notes(settled.quality.links)]
         notes += _quality_notes(settled.quality)
         draft = PlanDraft(
             id=asked.plan,

@@ -16,6 +16,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.intents import changed, from_reading, is_transfer, sentence_of, to_reading
+from headrace.api.planning.model_reading import ModelReading
 from headrace.api.planning.origins import origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
 from headrace.api.sites.endpoints import Endpoints
@@ -56,21 +57,26 @@ class Reading:
     danger: tuple[str, ...] = ()
     origins: Origins = field(default_factory=dict)
     """Where each slot of the intent comes from."""
+    model: str = ""
+    """Which language model was asked, and what came of it; empty when none was."""
+    left_out: tuple[str, ...] = ()
+    """The words that it took for background, and that are no part of the request."""
 
 
 class Words:
     """Reads requests."""
 
-    def __init__(self, core: Core, endpoints: Endpoints) -> None:
-        """Read what names the endpoints of the registry."""
+    def __init__(self, core: Core, endpoints: Endpoints, model: ModelReading | None = None) -> None:
+        """Read what names the endpoints of the registry; `model` is asked about words that are asked back."""
         self._core = core
+        self._model = model
         self._endpoints = endpoints
 
     async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         """Read a request to plan; `before` is the earlier plan that a follow-up is about."""
         reading = await self._read(caller, request, before)
         refusals = self._refused(reading.intent)
-        return Reading(None, reading.questions, refusals, reading.danger) if refusals else reading
+        return replace(reading, intent=None, refusals=refusals, origins={}) if refusals else reading
 
     def _refused(self, intent: m.TransferIntent | None, said: Mapping[str, str] | None = None) -> tuple[m.Refusal, ...]:
         """Say what of an intent this site takes from nobody, however it was asked for; `said`: in which words."""
@@ -94,7 +100,10 @@ class Words:
         context = await self._context(caller, request.words or "", request.timezone, before)
         read = await asyncio.to_thread(interpret, request.words, context) if request.words is not None else None
         if request.intent is None and request.changes is None:
-            return self._to_plan(caller, read or Interpretation("ask", Intent()), context, before)
+            found, told = read or Interpretation("ask", Intent()), ""
+            if self._model is not None and found.outcome == "ask" and before is None:
+                found, told = await self._model.read(request.words or "", context, found)
+            return replace(self._to_plan(caller, found, context, before), model=told)
         typed = request.intent or changed(_intent_of(before), request.changes or m.Changes())
         answer = await asyncio.to_thread(check_intent, to_reading(typed), context)
         if answer.outcome != "intent" or answer.intent.source is None or answer.intent.destination is None:
@@ -147,7 +156,8 @@ class Words:
             return Reading(None, (_no_plan(intent),))
         planned = from_reading(intent, earlier)
         origins = origins_of_words(planned, caller, before if earlier else None, read)
-        return Reading(planned, danger=answer.danger, origins=origins)
+        left_out = tuple(one.text for one in read.left_out)
+        return Reading(planned, danger=answer.danger, origins=origins, left_out=left_out)
 
     async def _context(self, caller: Caller, text: str, timezone: str | None, before: m.Plan | None) -> Context:
         zone = _zone(timezone or self._core.settings.timezone)

@@ -192,7 +192,11 @@ class AuditKind(_Kind):
         "answers words intent plan changes timezone",
     )
     DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest origins"
-    PLANNING_ENDED = "planning_ended", "planning ended in this state", "state summary"
+    PLANNING_ENDED = (
+        "planning_ended",
+        "planning ended in this state; which language model was asked about the words, and what came of it",
+        "state summary model",
+    )
     CONFIRMED = (
         "confirmed",
         "the requester said yes to a digest, by which proof and signed statement",
