@@ -155,11 +155,13 @@ def test_a_plan_card_says_where_each_slot_comes_from_and_what_the_assistant_adde
         {"slot": "priority", "origin": "assumed"},
         {"slot": "rate_limit_bps", "origin": "assistant"},
         {"slot": "delete_source", "origin": "assistant"},
+        {"slot": "source", "origin": "model", "words": [{**quote[0], "text": "from b"}]},
     ]
     intent = {"action": "move", "source": "a:/x", "destination": "b:/x", "rate_limit_bps": 2_000_000_000}
     card = " ".join(shown(plan_card(plan(intent=intent, origins=origins, agent="claude")), width=200).split())
     assert "ADDED rate limit: 2.00 Gb/s (by the assistant, not in the words)" in card
     assert "ADDED delete the source: yes (by the assistant, not in the words)" in card
+    assert "MODEL from: from the words: “from b”, if a language model is right that others are background" in card
     assert "said names left out: from the words: “skip *.tmp”" in card
     assert "said from: from the words of the earlier plan: “from a”" in card
     assert "typed verification" in card

@@ -40,6 +40,13 @@ it("what an assistant added stands out, with its value", () => {
   expect(within(alert).getAllByRole("listitem").map((item) => item.textContent)).toEqual(["no faster than: 2.00 Gb/s", "delete the source"]);
 });
 
+it("what rests on a language model stands out, with the words that carry it", () => {
+  show([{ ...said("action", "move"), origin: "model" }, said("source", "from krios1:/raw/42")], { agent: null });
+  const alert = screen.getByRole("alert", { name: "Holds if a language model is right that the words it left out are background" });
+  expect(within(alert).getAllByRole("listitem").map((item) => item.textContent)).toEqual(["action: Move"]);
+  expect(lines("Where each part comes from")[0]).toBe("action: Move, from the words “move”, if a language model is right that others are background");
+});
+
 it("a plan that an assistant made without words says so", () => {
   show([other("source", "assistant")], { words: null });
   expect(screen.getByRole("alert").textContent).toContain("The assistant claude chose this, without words of the person");

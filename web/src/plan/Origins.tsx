@@ -1,4 +1,4 @@
-/** Where each part of a plan comes from: the words, a person's typing, or an assistant, whose additions stand out. */
+/** Where each part of a plan comes from: the words, a person's typing, or an assistant or a model, whose part stands out. */
 
 import { Alert } from "@mantine/core";
 import { IconRobot } from "@tabler/icons-react";
@@ -12,7 +12,8 @@ import classes from "./PlanCard.module.css";
 export function Origins({ plan }: { plan: Plan }) {
   const zone = useZone();
   const given = plan.origins.filter(({ origin }) => origin !== "assumed");
-  const added = given.filter(({ origin }) => origin === "assistant" || origin === "model");
+  const added = given.filter(({ origin }) => origin === "assistant");
+  const modelled = given.filter(({ origin }) => origin === "model");
   if (given.length === 0) return null;
   const line = ({ slot }: SlotOrigin) => {
     const value = slotValue(plan, slot, zone);
@@ -24,6 +25,15 @@ export function Origins({ plan }: { plan: Plan }) {
         <Alert color="orange" icon={<IconRobot aria-hidden />} title={title(plan)}>
           <ul className={classes.added} aria-label={t("origin.added")}>
             {added.map((one) => (
+              <li key={one.slot}>{line(one)}</li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+      {modelled.length > 0 && (
+        <Alert color="orange" icon={<IconRobot aria-hidden />} title={t("origin.modelled")}>
+          <ul className={classes.added} aria-label={t("origin.modelled")}>
+            {modelled.map((one) => (
               <li key={one.slot}>{line(one)}</li>
             ))}
           </ul>
@@ -49,8 +59,9 @@ function title({ words, agent }: Plan): string {
 }
 
 function told({ origin, words, plan }: SlotOrigin): string {
-  if (origin !== "said") return t(`origin.${origin}`);
+  if (origin !== "said" && origin !== "model") return t(`origin.${origin}`);
   const quoted = words.map(({ text }) => `“${visible(text)}”`).join(", ");
+  if (origin === "model") return t("origin.model", { words: quoted });
   return t(plan == null ? "origin.said" : "origin.said.earlier", { words: quoted });
 }
 

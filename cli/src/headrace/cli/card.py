@@ -79,6 +79,8 @@ def _add_origins(grid: Table, plan: m.Plan) -> None:
     words = "not in the words" if plan.words else "without words of the person"
     for slot in added(plan):
         grid.add_row(Text("ADDED", style="bold yellow"), Text(f"{slot} (by the assistant, {words})", style="yellow"))
+    for slot, said in origin_lines(plan, "model"):
+        grid.add_row(Text("MODEL", style="bold yellow"), Text(f"{slot}: {said}", style="yellow"))
     for slot, said in origin_lines(plan, "said"):
         grid.add_row(Text("said", style="dim"), Text(f"{slot}: {said}", style="dim"))
     if typed := [slot for slot, _ in origin_lines(plan, "typed")]:
