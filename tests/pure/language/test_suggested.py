@@ -131,6 +131,7 @@ def test_an_invented_slot_a_lost_one_or_a_wrong_quote_leaves_the_questions(
         "say bob is home",
         "picture the board is dull",
         "suppose Anna has left",
+        "kroot blarg is heavy",
     ],
 )
 def test_what_could_change_the_order_is_background_for_no_model(aside: str) -> None:
