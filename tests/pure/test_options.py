@@ -200,7 +200,9 @@ def test_what_nodes_carry_out_is_named_alike_in_rust() -> None:
     rust = (ROOT / "engine/crates/headrace-core/src/ticket.rs").read_text()
     struct = rust[rust.index("pub struct Execution {") :]
     names = set(re.findall(r"^    pub (\w+):", struct[: struct.index("\n}")], re.MULTILINE))
-    assert names == set(execution_of(Asked(), route()).to_body())
+    draft = execution_of(Asked(), route())
+    assert names == set(draft.probing(1, 1, 1).to_body())
+    assert names - set(draft.to_body()) == {"probe"}
 
 
 def test_a_change_takes_what_the_option_takes() -> None:

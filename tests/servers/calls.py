@@ -38,6 +38,7 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "transfer_events": {"transfer": about.transfer},
         "diagnose": {"transfer": about.transfer},
         "measured": {"transfer": about.transfer},
+        "probed": {"transfer": about.transfer},
         "throughput": {"transfer": about.transfer},
         "node_host": {"node": "left"},
         "node_throughput": {"node": "left"},

@@ -44,6 +44,7 @@ GONE = Cause("node_away", "node `right` is not attached")
 DENIED = Cause("denied_by_policy", "no")
 BROKEN = Cause("protocol_violation", "the other node sent something it may not")
 FULL = Cause("no_space", "the disk is full")
+OVER = Cause("probe_over", "the leg of the probe took its 10 s")
 EARLY = Cause("ticket_not_yet_valid", "the ticket is not valid before 12:00")
 
 SHUT = Shut(NOW + timedelta(hours=10), "its hours, 22:00-05:00 (UTC)")
@@ -71,6 +72,10 @@ def ending(outcome: str, *, retryable: bool = False, moved: bool = False, cause:
 
 def obstacle(cause: Cause = FULL, *, moved: bool = False) -> Seen:
     return Seen(end=ending("failed", retryable=True, moved=moved, cause=cause))
+
+
+def leg(outcome: str, left: int, cause: Cause = BROKEN, *, retryable: bool = False) -> Seen:
+    return Seen(end=ending(outcome, retryable=retryable, cause=cause), legs_left=left)
 
 
 TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
@@ -127,6 +132,15 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("a ticket is early by a node's clock", replace(OPEN, failures=99), obstacle(EARLY), State.WAITING, Effect.CLOSE),
     ("an obstacle for too long", BLOCKED, obstacle(), State.FAILED, Effect.CLOSE),
     ("moves past it", BLOCKED, obstacle(moved=True), State.WAITING, Effect.CLOSE),
+    ("a leg of a probe is over", OPEN, leg("stopped", 2, OVER), State.QUEUED, Effect.CLOSE),
+    ("a leg has moved all it may", OPEN, leg("complete", 3), State.QUEUED, Effect.CLOSE),
+    ("a leg can not be measured", OPEN, leg("failed", 2), State.QUEUED, Effect.CLOSE),
+    ("the first leg can not be measured", OPEN, leg("failed", 3), State.FAILED, Effect.CLOSE),
+    ("the last leg is over", OPEN, leg("stopped", 0, OVER), State.COMPLETE, Effect.CLOSE),
+    ("the last leg is over at a pause", paused(STOPPING), leg("stopped", 0, OVER), State.COMPLETE, Effect.CLOSE),
+    ("a leg is stopped for a pause", paused(STOPPING), leg("stopped", 2), State.PAUSED, Effect.CLOSE),
+    ("a leg is over at a cancel", canceled(STOPPING), leg("complete", 2), State.CANCELED, Effect.CLOSE),
+    ("a leg lost its node", OPEN, leg("failed", 2, FULL, retryable=True), State.WAITING, Effect.CLOSE),
     ("has ended", Standing(State.CANCELED), Seen(), State.CANCELED, Effect.NONE),
 ]  # fmt: skip
 

@@ -1691,6 +1691,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/transfers/{transfer}/probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Probed
+         * @description Show what a probe has measured: the rates of its legs, and which stage is the tightest.
+         */
+        get: operations["probed"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/transfers/{transfer}/throughput": {
         parameters: {
             query?: never;
@@ -3667,6 +3687,8 @@ export interface components {
              * @default []
              */
             origins: components["schemas"]["SlotOrigin"][];
+            /** @description set: it only measures, in legs of at most this */
+            probe?: components["schemas"]["ProbeBounds"] | null;
             /** @description its class, links and hours */
             quality?: components["schemas"]["PlannedQuality"] | null;
             /**
@@ -3758,6 +3780,8 @@ export interface components {
             intent?: components["schemas"]["TransferIntent"] | null;
             /** Plan */
             plan?: string | null;
+            /** @description only measure, with an `intent` that copies: its places, ceiling and priority count */
+            probe?: components["schemas"]["ProbeBounds"] | null;
             /** Timezone */
             timezone?: string | null;
             /** Words */
@@ -4063,6 +4087,103 @@ export interface components {
             text: string;
             /** Version */
             version: string;
+        };
+        /**
+         * ProbeBounds
+         * @description How much a leg of a probe may move, and for how long; four legs come one after the other.
+         */
+        ProbeBounds: {
+            /**
+             * Max Bytes
+             * @description bytes of a leg, at its source and at its destination
+             * @default 4294967296
+             */
+            max_bytes: number;
+            /**
+             * Max Seconds
+             * @description time of a leg, from its first byte
+             * @default 10
+             */
+            max_seconds: number;
+        };
+        /**
+         * ProbeLeg
+         * @description What a leg measured. At the destination nothing that it wrote is left.
+         */
+        ProbeLeg: {
+            /**
+             * Bytes
+             * @description what arrived and, at a storage, was made durable
+             * @default 0
+             */
+            bytes: number;
+            /** @description what limited it */
+            diagnosis?: components["schemas"]["Diagnosis"] | null;
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "memory_to_memory" | "storage_to_memory" | "memory_to_storage" | "storage_to_storage";
+            /**
+             * Rate Bps
+             * @description null: it could not be measured, for the reason in `error`
+             */
+            rate_bps?: number | null;
+            /**
+             * Seconds
+             * @default 0
+             */
+            seconds: number;
+        };
+        /**
+         * Probed
+         * @description What a probe has measured so far, and which stage is the tightest; no legs: the transfer is no probe.
+         */
+        Probed: {
+            bounds?: components["schemas"]["ProbeBounds"] | null;
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: components["schemas"]["Evidence"][];
+            /**
+             * Legs
+             * @default []
+             */
+            legs: components["schemas"]["ProbeLeg"][];
+            /**
+             * Remedy
+             * @description what helps, of the leg that shows the tightest stage
+             * @default []
+             */
+            remedy: string[];
+            /**
+             * Running
+             * @description the leg that is measured now
+             */
+            running?: ("memory_to_memory" | "storage_to_memory" | "memory_to_storage" | "storage_to_storage") | null;
+            /**
+             * Said
+             * @description where the difference goes, in a sentence
+             * @default
+             */
+            said: string;
+            /** State */
+            state: string;
+            /**
+             * Tightest
+             * @description `way`: network and processors; empty: not known
+             * @default
+             * @enum {string}
+             */
+            tightest: "way" | "source_storage" | "destination_storage" | "together" | "";
+            /** Transfer */
+            transfer: string;
         };
         /**
          * Problem
@@ -5156,6 +5277,12 @@ export interface components {
              */
             plan_rate_ceiling_bps?: number | null;
             /**
+             * Probe
+             * @description it only measures, and leaves nothing at its destination
+             * @default false
+             */
+            probe: boolean;
+            /**
              * @default {
              *       "bytes_durable": 0,
              *       "bytes_failed": 0,
@@ -5575,6 +5702,9 @@ export type PolicySimulation = components['schemas']['PolicySimulation'];
 export type PolicySuggestion = components['schemas']['PolicySuggestion'];
 export type PolicyText = components['schemas']['PolicyText'];
 export type PolicyVersion = components['schemas']['PolicyVersion'];
+export type ProbeBounds = components['schemas']['ProbeBounds'];
+export type ProbeLeg = components['schemas']['ProbeLeg'];
+export type Probed = components['schemas']['Probed'];
 export type Problem = components['schemas']['Problem'];
 export type Progress = components['schemas']['Progress'];
 export type ProofWanted = components['schemas']['ProofWanted'];
@@ -8590,6 +8720,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Measured"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    probed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                transfer: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Probed"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

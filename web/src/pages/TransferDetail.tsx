@@ -28,7 +28,7 @@ export function TransferDetail() {
   const { data: transfer } = useSuspenseQuery(transferQuery(id));
   useWatch(transfer);
   const ended = ENDED.has(transfer.state);
-  const title = t("transfer.title", { action: tData("action.name", transfer.action), source: shortened(transfer.source, 60) });
+  const title = t("transfer.title", { action: transfer.probe ? t("transfer.probe") : tData("action.name", transfer.action), source: shortened(transfer.source, 60) });
   return (
     <Page
       title={title}

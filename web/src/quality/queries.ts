@@ -21,6 +21,14 @@ export const qosVersionsQuery = queryOptions({
   queryFn: ({ signal }) => everyQos(signal),
 });
 
+/** What a probe has measured so far; asked again while it runs. */
+export const probedQuery = (transfer: string, ended: boolean) =>
+  queryOptions({
+    queryKey: ["probed", transfer, ended],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/transfers/{transfer}/probe", { params: { path: { transfer } }, signal })),
+    refetchInterval: ended ? false : 2000,
+  });
+
 /** What both nodes measured of its connections and stages; asked again while it runs. */
 export const measuredQuery = (transfer: string, ended: boolean) =>
   queryOptions({

@@ -13,6 +13,7 @@ import { who } from "../ui/who";
 import { Prose } from "../ui/Prose";
 import { Card, Facts, Name, Stack, Time } from "../ui/basics";
 import { Arrived, arrival } from "./Arrived";
+import { ProbeCard } from "./ProbeCard";
 import { Verdict } from "./Verdict";
 
 export function Summary({ transfer }: { transfer: Transfer }) {
@@ -47,6 +48,7 @@ export function Summary({ transfer }: { transfer: Transfer }) {
         <Facts rows={figures(transfer, ended)} />
         <Throughput transfer={transfer.id} ended={ended} />
       </Card>
+      {transfer.probe && <ProbeCard transfer={transfer.id} ended={ended} />}
       <TransferQuality transfer={transfer} />
       <Verdict transfer={transfer.id} ended={ended} />
       <Card title={t("transfer.what")}>

@@ -51,6 +51,7 @@ ACCESS: Mapping[str, Access] = {
     "transfer_events": _needs(Scope.TRANSFER_READ),
     "diagnose": _needs(Scope.TRANSFER_READ),
     "measured": _needs(Scope.TRANSFER_READ),
+    "probed": _needs(Scope.TRANSFER_READ),
     "throughput": _needs(Scope.TRANSFER_READ),
     "failed_files": _needs(Scope.TRANSFER_READ),
     "receipt": _needs(Scope.TRANSFER_READ),

@@ -10,6 +10,7 @@ from rich.text import Text
 from headrace.cli.card import standing, state_style, table
 from headrace.cli.command import Command
 from headrace.cli.exits import Exit, exit_of_end
+from headrace.cli.probed import show_probed
 from headrace.client import END_STATES
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural, visible
@@ -37,6 +38,8 @@ def follow(command: Command, transfer: m.Transfer) -> m.Transfer:
 
 def ended(command: Command, transfer: m.Transfer) -> Exit:
     """Say how a transfer ended, with the files that did not arrive, and return the exit code."""
+    if transfer.probe:
+        return show_probed(command, transfer)
     progress = transfer.progress
     done = f"{_there(progress)}{_took(transfer)}"
     command.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))

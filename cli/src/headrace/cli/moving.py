@@ -199,7 +199,7 @@ def again(  # noqa: PLR0913 - one parameter a flag
         # A start that was asked for then has passed.
         changed = {"source": source or before.intent.source, "destination": destination or before.intent.destination}
         intent = before.intent.model_copy(update={**changed, "start": None})
-        request = m.PlanRequest(intent=intent, timezone=f.zone())
+        request = m.PlanRequest(intent=intent, timezone=f.zone(), probe=before.probe)
         return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)

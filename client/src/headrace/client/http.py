@@ -231,6 +231,10 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.get(m.Measured, f"transfers/{segment(transfer)}/measured")
 
+    async def probed(self, transfer: str) -> m.Probed:
+        """As in the port."""
+        return await self._wire.get(m.Probed, f"transfers/{segment(transfer)}/probe")
+
     async def throughput(
         self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
     ) -> m.Throughput:

@@ -188,6 +188,10 @@ class Headrace(Protocol):
         """Show what both nodes measured of a transfer's data connections and stages: now, or over its last attempt."""
         ...
 
+    async def probed(self, transfer: str) -> m.Probed:
+        """Show what a probe has measured: the rates of its legs, and which stage is the tightest."""
+        ...
+
     async def throughput(
         self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
     ) -> m.Throughput:

@@ -81,6 +81,7 @@ codes! {
     StateFailed "state_failed" MayHelp "The node cannot write its state folder: check its disk and rights.";
     Stopped "stopped" MayHelp "It was stopped on request: resume it.";
     Internal "internal" MayHelp "The engine failed: report it with the node's log.";
+    ProbeOver "probe_over" NeedsChange "The leg of a probe took its time: its result counts.";
 }
 
 impl Code {

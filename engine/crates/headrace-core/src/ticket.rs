@@ -10,6 +10,13 @@ use crate::name::RelPath;
 use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, Validity};
 use crate::value::{Digest, Id, Label, Timestamp, decimal};
 
+/// Longest time of a leg of a probe.
+pub const MAX_PROBE_SECONDS: u64 = 600;
+/// Most bytes of a leg of a probe.
+pub const MAX_PROBE_BYTES: u64 = 1 << 40;
+/// Most files of a leg of a probe.
+pub const MAX_PROBE_FILES: u64 = 16_384;
+
 /// What a plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -90,6 +97,35 @@ pub enum Encryption {
     Off,
 }
 
+/// What is behind one end of a leg of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Medium {
+    /// Content is made when it is read, and dropped when it is written: no storage is touched.
+    Memory,
+    /// The storage of the root: what is there is read, and what is written never gets a name.
+    Storage,
+}
+
+/// That a plan only measures: nothing it does leaves a name behind. Its ceilings limit each leg.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Seconds after which a leg stops, from its first byte.
+    #[serde(with = "decimal")]
+    pub max_seconds: u64,
+}
+
+/// The part of a probe that one attempt measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Leg {
+    /// Behind the source.
+    pub reads: Medium,
+    /// Behind the destination.
+    pub writes: Medium,
+}
+
 /// One end of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,6 +184,9 @@ pub struct Execution {
     pub rate_ceiling_bps: Option<u64>,
     /// The class whose share it gets.
     pub qos_class: Label,
+    /// Set where nothing is to be copied and only speed is measured. Nodes of before refuse such a ticket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
 }
 
 impl Execution {
@@ -191,6 +230,22 @@ impl Execution {
         } else if !self.checksums.is_empty() {
             // A receipt would name what nobody computed.
             Some("it asks for checksums, and nodes compute none but BLAKE3 so far")
+        } else if let Some(probe) = &self.probe {
+            self.contradiction_of(*probe)
+        } else {
+            None
+        }
+    }
+
+    /// Says what a probe may not be: it adds, replaces and deletes nothing, and ends.
+    fn contradiction_of(&self, probe: Probe) -> Option<&'static str> {
+        let only_adds = self.action == Action::Copy && self.on_conflict == OnConflict::Fail;
+        if !only_adds || self.verify != Verify::InTransit {
+            Some("a probe copies, fails where something is, and verifies in transit")
+        } else if !(1..=MAX_PROBE_SECONDS).contains(&probe.max_seconds) {
+            Some("each leg of a probe takes 1 to 600 seconds")
+        } else if self.max_files > MAX_PROBE_FILES || self.max_bytes > MAX_PROBE_BYTES {
+            Some("a leg of a probe reads 16384 files and 1 TiB at most")
         } else {
             None
         }
@@ -255,6 +310,9 @@ pub struct Ticket {
     pub project: Label,
     /// How the person is known where people have names; [`Ticket::asker`] reads it.
     pub local_account: Label,
+    /// Which leg of a probe this attempt measures; exactly when the plan is a probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leg: Option<Leg>,
 }
 
 impl Ticket {
@@ -323,6 +381,14 @@ impl VerifiedTicket {
         }
         if let Some(contradiction) = execution.contradiction() {
             return Err(malformed(contradiction.to_owned()));
+        }
+        if ticket.leg.is_some() != execution.probe.is_some() {
+            return Err(malformed(
+                "a leg goes with a plan that is a probe, and with no other".to_owned(),
+            ));
+        }
+        if ticket.leg.is_some() && ticket.only_failed {
+            return Err(malformed("no file of a probe is tried again".to_owned()));
         }
         if ticket.attempt == 0 {
             return Err(malformed("attempts count from 1".to_owned()));
@@ -608,6 +674,56 @@ mod tests {
             verify_as(&unknown, &key(1), 9).expect_err("refused").code(),
             "ticket_malformed"
         );
+    }
+
+    fn probing() -> Value {
+        let mut body = body();
+        body["execution"]["probe"] = json!({"max_seconds": "10"});
+        body["execution"]["max_files"] = json!("16384");
+        body["leg"] = json!({"reads": "memory", "writes": "storage"});
+        body
+    }
+
+    #[test]
+    fn a_ticket_of_a_probe_names_its_leg_and_changes_nothing_that_is_there() {
+        let ticket = verify_as(&probing(), &key(1), 9).expect("a good ticket");
+        let leg = ticket.ticket().leg.expect("a leg");
+        assert_eq!((leg.reads, leg.writes), (Medium::Memory, Medium::Storage));
+        for (pointer, value) in [
+            ("/leg/reads", json!("nothing")),
+            ("/only_failed", json!(true)),
+            ("/execution/on_conflict", json!("overwrite")),
+            ("/execution/verify", json!("at-rest")),
+            ("/execution/action", json!("sync")),
+            ("/execution/max_files", json!("16385")),
+            ("/execution/max_bytes", json!("1099511627777")),
+            ("/execution/probe/max_seconds", json!("0")),
+            ("/execution/probe/max_seconds", json!("601")),
+        ] {
+            let mut body = probing();
+            *body.pointer_mut(pointer).expect("a field") = value;
+            let refused = verify_as(&body, &key(1), 9).expect_err("refused");
+            assert_eq!(refused.code(), "ticket_malformed", "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_leg_and_a_plan_that_is_a_probe_go_together() {
+        let mut no_leg = probing();
+        no_leg.as_object_mut().expect("a ticket").remove("leg");
+        let mut no_probe = body();
+        no_probe["leg"] = probing()["leg"].clone();
+        for body in [no_leg, no_probe] {
+            let refused = verify_as(&body, &key(1), 9).expect_err("refused");
+            assert_eq!(refused.code(), "ticket_malformed");
+        }
+    }
+
+    #[test]
+    fn a_ticket_that_is_no_probe_has_the_bytes_that_it_had_before_there_were_any() {
+        let text = serde_json::to_string(verify_as(&body(), &key(1), 9).expect("good").ticket())
+            .expect("a ticket");
+        assert!(!text.contains("probe") && !text.contains("leg"));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) const READS_KEPT_SOURCES: u64 = 2;
 pub(crate) const VERSIONS: Versions = Versions {
     lowest: 2,
     highest: 2,
-    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST,
+    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST | PROBES,
 };
 
 /// Feature of a node: it schedules links.
@@ -25,6 +25,9 @@ pub(crate) const SHARES: u64 = 1;
 
 /// Feature of a node: it says what its host is like.
 pub(crate) const LOOKS_AT_HOST: u64 = 4;
+
+/// Feature of a node: it runs the legs of probes. One of before refuses such a ticket as malformed.
+pub(crate) const PROBES: u64 = 8;
 
 /// Largest message either side takes: a document of 2 MiB with room for what is around it.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;

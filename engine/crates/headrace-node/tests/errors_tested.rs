@@ -7,6 +7,11 @@ use headrace_core::code::Code;
 /// Where each code is produced: a file of this crate, and a test in it. The file names the code.
 const TESTS: &[(Code, &str, &str)] = &[
     (
+        Code::ProbeOver,
+        "tests/probes.rs",
+        "a_leg_stops_when_its_time_is_over",
+    ),
+    (
         Code::SourceUnreadable,
         "tests/errors/storage.rs",
         "what_the_nodes_account_may_not_read_fails_by_name_and_the_rest_arrives",

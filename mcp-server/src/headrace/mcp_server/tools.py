@@ -138,6 +138,22 @@ class Tools:
         async with public_errors():
             return await self._planned(ctx, await (await self.port()).create_plan(asked))
 
+    async def plan_probe(
+        self,
+        ctx: Context[Any, Any],
+        source: Annotated[m.Location, Field(description="`endpoint:/path` of what is read.")],
+        destination: Annotated[m.Location, Field(description="`endpoint:/path` of a folder that is there.")],
+        bounds: Annotated[m.ProbeBounds | None, Field(description="Time and bytes of each of its four legs.")] = None,
+    ) -> PlanCard:
+        """Plan a probe, which measures what the way between two places carries and leaves nothing there.
+
+        It takes the rights of a copy. transfer_status of the submitted plan says what its legs measured.
+        """
+        intent = m.TransferIntent(action="copy", source=source, destination=destination)
+        asked = m.PlanRequest(intent=intent, probe=bounds or m.ProbeBounds())
+        async with public_errors():
+            return await self._planned(ctx, await (await self.port()).create_plan(asked))
+
     async def revise_plan(
         self,
         ctx: Context[Any, Any],
@@ -317,6 +333,7 @@ def all_tools(tools: Tools) -> list[Tool]:
         (tools.list_endpoints, "List endpoints", _LOOK),
         (tools.browse_endpoint, "Browse an endpoint", _LOOK),
         (tools.plan_transfer, "Plan a transfer", _PLAN),
+        (tools.plan_probe, "Plan a probe", _PLAN),
         (tools.revise_plan, "Change a plan", _PLAN),
         (tools.explain_plan, "Explain a plan", _LOOK),
         (tools.why_denied, "Why a plan was decided so", _LOOK),

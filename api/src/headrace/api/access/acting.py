@@ -235,6 +235,11 @@ class Acting:
         with self._may("measured") as caller:
             return await self._do.transfers.measured(caller, transfer)
 
+    async def probed(self, transfer: str) -> m.Probed:
+        """As in the port."""
+        with self._may("probed") as caller:
+            return await self._do.transfers.probed(caller, transfer)
+
     async def throughput(
         self, transfer: str, *, since: datetime | None = None, until: datetime | None = None
     ) -> m.Throughput:

@@ -137,6 +137,12 @@ async def measured(port: Port, transfer: Id) -> m.Measured:
     return await port.measured(transfer)
 
 
+@router.get("/transfers/{transfer}/probe")
+async def probed(port: Port, transfer: Id) -> m.Probed:
+    """Show what a probe has measured: the rates of its legs, and which stage is the tightest."""
+    return await port.probed(transfer)
+
+
 @router.get("/transfers/{transfer}/throughput")
 async def throughput(port: Port, transfer: Id, *, since: From = None, until: To = None) -> m.Throughput:
     """Show how fast a transfer was over time: from its start to its end or now, unless a range is given."""

@@ -42,7 +42,7 @@ async def _moved(tx: Tx, which: ColumnElement[bool]) -> list[Moved]:
     """Return what the last transfers moved that ended whole and were not held back by their ceiling."""
     last = (
         select(TransferRow.id, TransferRow.progress, TransferRow.rate_ceiling_bps)
-        .where(which, TransferRow.state == m.TransferState.COMPLETE)
+        .where(which, TransferRow.state == m.TransferState.COMPLETE, TransferRow.probe.is_(None))
         .order_by(TransferRow.created.desc())
         .limit(LOOKED_AT)
         .subquery()

@@ -33,6 +33,8 @@ _LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1) + 120
 """A survey takes as long as its permits are good; reading, deciding and storing come on top."""
 _NODES_BACK = timedelta(seconds=30)
 _LOOK_AGAIN = timedelta(seconds=0.5)
+_OF_PROBES = frozenset({"rate_limit_bps", "priority", "start", "window", "encryption"})
+"""What a probe may be asked for besides its places."""
 _INTERRUPTED = "The service was restarted while this was being surveyed; nothing was changed. Plan again."
 
 
@@ -109,6 +111,7 @@ class Intake:
                 words=row.words,
                 created=now,
                 intent=m.PlannedIntent.of(request.intent) if request.intent else None,
+                probe=request.probe,
                 summary="Being planned.",
             )
             row.card = card.model_dump_json()
@@ -171,6 +174,11 @@ class Intake:
         row = await self._plans.row(tx, caller, plan)
         if row.requester != caller.principal.id:
             raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}` of yours to change")
+        if m.Plan.model_validate_json(row.card).probe is not None:
+            # Its places alone would make a copy.
+            raise ServiceError(
+                Code.INVALID_REQUEST, f"plan `{row.id}` is a probe; ask for a probe anew", fields=("plan",)
+            )
         return row
 
     async def _carry_out(self, plan: str) -> datetime | None:
@@ -285,6 +293,8 @@ async def _endpoint(tx: Tx, place: ResolvedEndpoint) -> str:
 
 
 def _check_form(request: m.PlanRequest) -> None:
+    if request.probe is not None:
+        _check_probe(request)
     given = {name for name in ("words", "intent", "plan", "changes") if getattr(request, name) is not None}
     if given not in ({"words"}, {"intent"}, {"words", "intent"}, *({"plan", *one} for one in _CHANGED)):
         raise ServiceError(
@@ -294,8 +304,24 @@ def _check_form(request: m.PlanRequest) -> None:
         )
 
 
+def _check_probe(request: m.PlanRequest) -> None:
+    """Refuse a probe that asks for more than two places, and how fast and when it may be."""
+    if request.intent is None or request.words is not None:
+        raise ServiceError(
+            Code.INVALID_REQUEST, "a probe takes an `intent` and no words: both places of it", fields=("probe",)
+        )
+    plain = m.TransferIntent(action="copy", source=request.intent.source, destination=request.intent.destination)
+    said, default = request.intent.model_dump(), plain.model_dump()
+    more = tuple(sorted(name for name in said if said[name] != default[name] and name not in _OF_PROBES))
+    if more:
+        message = f"a probe only measures, so it takes no `{'`, `'.join(more)}`; leave that out"
+        raise ServiceError(Code.INVALID_REQUEST, message, fields=more)
+
+
 def _asked(request: m.PlanRequest) -> dict[str, str]:
     said = request.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    if request.probe is not None:
+        said["probe"] = request.probe.model_dump()
     return {name: value if isinstance(value, str) else str(value) for name, value in said.items()}
 
 

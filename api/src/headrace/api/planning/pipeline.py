@@ -21,6 +21,7 @@ from headrace.api.planning.estimate import estimate
 from headrace.api.planning.intents import sentence_of
 from headrace.api.planning.locations import Locations, asker_of
 from headrace.api.planning.origins import origins_view
+from headrace.api.planning.probes import probing, survey_view
 from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
@@ -29,6 +30,7 @@ from headrace.api.policy.quota_rules import Used
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.versions import Policies
 from headrace.api.problems import KNOWN
+from headrace.api.signing.legs import LEGS
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.client import models as m
@@ -138,7 +140,8 @@ class Pipeline:
         self._qos.require_readable()
         schedule = Schedule.of(intent, asked.timezone, self._core.clock())
         read = {"intent": m.PlannedIntent.of(intent), "origins": origins_view(asked.origins)}
-        card = card.model_copy(update={**read, "canonical_sentence": sentence_of(intent)})
+        said = sentence_of(intent) if card.probe is None else probe_sentence(intent)
+        card = card.model_copy(update={**read, "canonical_sentence": said})
         route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
         decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
         if decision.outcome != "allowed":
@@ -147,17 +150,15 @@ class Pipeline:
             draft = execution_of(intent.model_copy(update={"priority": "normal"}), route, KEPT)
         except Refused as error:
             raise Stopped(_refused(card, error)) from error
-        survey = await self._survey(asked, route, draft)
-        counts = SurveyCounts.of(survey)
-        execution = draft.surveyed(counts)
+        execution, counts, shown_counts = await self._counted(asked, route, draft, card.probe)
         card = card.model_copy(
             update={
-                "survey": _survey_view(survey),
+                "survey": shown_counts,
                 "surveyed_entries": counts.files + counts.directories + counts.identical_files + counts.excluded_files,
                 "danger": list(danger_of(execution)),
             }
         )
-        refusals = check_survey(execution, counts, route)
+        refusals = () if card.probe else check_survey(execution, counts, route)
         if refusals:
             raise Stopped(_refused(card, Refused(refusals)))
         late = schedule.infeasible(counts.bytes, intent.rate_limit_bps)
@@ -171,12 +172,15 @@ class Pipeline:
         qos_class, qos_why = held.class_of(decision, intent.priority)
         execution = replace(execution, qos_class=qos_class)
         async with self._core.database.read() as tx:
-            may_take = await estimate(tx, route, _survey_view(survey), intent.rate_limit_bps)
+            may_take = await estimate(tx, route, shown_counts, intent.rate_limit_bps) if card.probe is None else None
             known = await known_as(tx, asked.caller.principal.id)
         eta_s = may_take.likely_s if may_take else None
+        if card.probe is not None:
+            eta_s = len(LEGS) * card.probe.max_seconds
         timing = {"eta_s": eta_s, "estimate": may_take, "starts": schedule.starts, "hours": schedule.hours_view}
         day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
-        most = Used(execution.max_bytes, execution.max_files, 1)
+        legs = 1 if card.probe is None else len(LEGS)
+        most = Used(legs * execution.max_bytes, legs * execution.max_files, 1)
         ends = (route.source.text, route.destination.text)
         quotas, over = await self._quotas.of_plan(asked.caller.principal, *ends, most, day)
         warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
@@ -238,6 +242,17 @@ class Pipeline:
                 "connections; let one of them listen (its `--data-listen`) where the other can connect",
             )
         return route
+
+    async def _counted(
+        self, asked: Asked, route: Route, draft: Execution, probe: m.ProbeBounds | None
+    ) -> tuple[Execution, SurveyCounts, m.SurveyCounts]:
+        """Find out what would move: by a survey, or by the bounds of a probe."""
+        if probe is not None:
+            execution, counts = probing(draft, probe)
+            return execution, counts, survey_view(counts)
+        survey = await self._survey(asked, route, draft)
+        counts = SurveyCounts.of(survey)
+        return draft.surveyed(counts), counts, _survey_view(survey)
 
     async def _survey(self, asked: Asked, route: Route, draft: Execution) -> Survey:
         folder = lists_dir(self._core.settings.data, asked.plan)
@@ -391,6 +406,11 @@ def decision_view(decision: Decision, qos_class: str, explained: Explanation) ->
             if one.outcome != "denied"
         ],
     )
+
+
+def probe_sentence(intent: m.TransferIntent) -> str:
+    """Say what a probe is for; the language of requests has no words for one."""
+    return f"probe the way from {intent.source} to {intent.destination}"
 
 
 def _denied(card: m.Plan, decision: Decision, explained: Explanation) -> Planned:

@@ -23,6 +23,7 @@ from headrace.api.policy.last_published import LastPublished
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.authority import Authority, Grounds
 from headrace.api.signing.consents import Terms, adopted, approval_of, confirmation_of, says_policy
+from headrace.api.signing.legs import leg_of
 from headrace.api.signing.policy_hours import Denial, PolicyHours
 from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
@@ -173,6 +174,7 @@ class Signer:
             number=attempt,
             only_failed=transfer.only_failed,
             rate_ceiling_bps=transfer.rate_ceiling_bps,
+            leg=leg_of(transfer.probe),
         )
         ticket = self._key.ticket(plan, asked, await _grounds(tx, transfer) if self._key.apart else None)
         fields = ticket.fields()

@@ -145,6 +145,7 @@ class SignerProcess(Authority):
             number=attempt.number,
             only_failed=attempt.only_failed,
             rate_ceiling_bps=attempt.rate_ceiling_bps,
+            leg=attempt.leg,
         )
         return self._document("ticket", asked)
 

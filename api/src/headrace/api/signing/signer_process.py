@@ -250,6 +250,7 @@ class SignerRules:
             number=asked.number,
             only_failed=asked.only_failed,
             rate_ceiling_bps=asked.rate_ceiling_bps,
+            leg=asked.leg,
         )
         ticket = seal("ticket", ticket_body(plan, attempt, now), self._key)
         if before is None:

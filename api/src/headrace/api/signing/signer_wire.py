@@ -80,6 +80,7 @@ class MakeTicket(_Message):
     number: int
     only_failed: bool
     rate_ceiling_bps: int | None
+    leg: tuple[Literal["memory", "storage"], Literal["memory", "storage"]] | None = None
 
 
 class TakePolicy(_Message):
@@ -110,7 +111,9 @@ class Answer(_Message):
 
 def send(connection: socket.socket, message: BaseModel) -> None:
     """Send one message; raises `OSError`."""
-    content = message.model_dump_json().encode()
+    # A signer of before knows no legs, and needs none for what is no probe.
+    no_leg = isinstance(message, MakeTicket) and message.leg is None
+    content = message.model_dump_json(exclude={"leg"} if no_leg else None).encode()
     connection.sendall(_LENGTH.pack(len(content)) + content)
 
 

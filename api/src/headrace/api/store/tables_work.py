@@ -165,6 +165,8 @@ class TransferRow(Base):
     """What limited its last attempt (JSON of `models.Diagnosis`)."""
     measured: Mapped[str | None] = mapped_column(Text)
     """What was measured of its last attempt (JSON of `models.Measured`)."""
+    probe: Mapped[str | None] = mapped_column(Text)
+    """What the legs of a probe measured (JSON list of `models.ProbeLeg`); nothing for what is no probe."""
     paused_since: Mapped[datetime | None] = mapped_column(Utc)
     """Since when its pause is wished."""
     last_error: Mapped[str] = mapped_column(Text, default="")

@@ -132,6 +132,7 @@ class Advance:
             starts=run.starts,
             shut=shut,
             shuts=shuts,
+            legs_left=run.legs_left,
             renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
             lost=since is not None and (gone or clock >= since + _STOP),
         )
@@ -140,7 +141,13 @@ class Advance:
         """Say what is the case for a run whose attempt has ended."""
         moved = run.progress.bytes_durable > run.durable_before
         shut, _ = self._hours(run)
-        return Seen(end=end.ending(moved=moved), refusal=_cause(run.refusal), halt=run.halt, shut=shut)
+        return Seen(
+            end=end.ending(moved=moved),
+            refusal=_cause(run.refusal),
+            halt=run.halt,
+            shut=shut,
+            legs_left=run.legs_left,
+        )
 
     def _hours(self, run: Run) -> tuple[Shut | None, datetime | None]:
         return _hours(run, self._parts.shares.in_force, self._core.clock())

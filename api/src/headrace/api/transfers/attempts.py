@@ -22,6 +22,7 @@ from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.parts import Parts
+from headrace.api.transfers.probe import measured_leg, stored_legs
 from headrace.api.transfers.receipts import require_whole_move, totals_of
 from headrace.api.transfers.run_state import (
     ATTEMPT_UNKNOWN,
@@ -252,9 +253,11 @@ class Attempts:
     async def close(self, run: Run, end: End, standing: Standing) -> None:
         """Record how the attempt ended, and the transfer with it when that is its end."""
         async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
-            await self._close_attempt(tx, row, run, end)
+            legs = await self._close_attempt(tx, row, run, end)
             await self._settle(tx, row, run, standing)
-            after_commit(tx, lambda: self._closed(run))
+            if legs is not None and standing.state not in END_STATES:
+                row.progress, row.durable_before = m.Progress().model_dump_json(), 0
+            after_commit(tx, lambda: self._closed(run, legs))
         await self.acknowledge(run.transfer, run.attempt)
 
     async def acknowledge(self, transfer: str, attempt: int) -> None:
@@ -308,14 +311,20 @@ class Attempts:
             await self._settle(tx, row, run, standing)
             after_commit(tx, lambda: self._closed(run))
 
-    async def _close_attempt(self, tx: Tx, row: TransferRow, run: Run, end: End) -> None:
+    async def _close_attempt(self, tx: Tx, row: TransferRow, run: Run, end: End) -> list[m.ProbeLeg] | None:
+        """Record how an attempt ended; returns the legs of a probe with the one that is over now, if one is."""
         run.progress = at_rest(run.progress)
         row.resent_before = run.progress.resent_bytes
-        if (found := run.whole()) is not None:
+        found = run.whole()
+        if found is not None:
             row.diagnosis = found.model_dump_json()
         measured = run.measured.show(row.id, local=len(run.nodes) == 1, live=False)
         if measured.at is not None:
             row.measured = measured.model_dump_json()
+        legs = None
+        if run.leg_over(end):
+            legs = [*(run.legs or ()), measured_leg(run, end, measured, found, self._core.clock())]
+            row.probe = stored_legs(legs)
         _keep_progress(tx, row, run)
         ended = {
             "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,
@@ -325,6 +334,7 @@ class Attempts:
         await tx.execute(_END, ended | {"of_transfer": row.id, "of_number": run.attempt})
         message = f"attempt {run.attempt} ended: {end.outcome}" + (f" ({end.message})" if end.message else "")
         await self._parts.history.record(tx, row, m.TransferEventKind.ATTEMPT_ENDED, message)
+        return legs
 
     async def _settle(self, tx: Tx, row: TransferRow, run: Run, standing: Standing, *, said: str = "") -> None:
         """Write the standing after an attempt; at the transfer's end also its error and what it used of a budget."""
@@ -340,11 +350,13 @@ class Attempts:
         message = said or standing.reason or f"the transfer is {standing.state}"
         await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
 
-    def _closed(self, run: Run) -> None:
+    def _closed(self, run: Run, legs: list[m.ProbeLeg] | None = None) -> None:
         self.moved_bytes += run.moved_bytes
         self._parts.throughput.end(run, self._core.clock())
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
         self._parts.shares.end(run)
+        if legs is not None:
+            run.legs, run.progress = legs, m.Progress()
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)
 

@@ -26,6 +26,7 @@ from headrace.api.store.ways import Way, first_of
 from headrace.api.transfers.diagnosis import at_rest_diagnosis
 from headrace.api.transfers.failed_list import FailedList
 from headrace.api.transfers.parts import Parts
+from headrace.api.transfers.probe import judged, legs_of
 from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
@@ -236,6 +237,14 @@ class Transfers:
         destination = found.destination.model_copy(update={"node": names.get(row.destination_node, "")})
         return found.model_copy(update={"source": source, "destination": destination})
 
+    async def probed(self, caller: Caller, transfer: str) -> m.Probed:
+        """Show what a probe has measured; names no files."""
+        row = await self.row(caller, transfer)
+        async with self._parts.core.database.read() as tx:
+            plan = await tx.get_one(PlanRow, row.plan)
+        bounds = m.Plan.model_validate_json(plan.card).probe
+        return judged(row.id, m.TransferState(row.state), legs_of(row.probe) or [], bounds)
+
     async def throughput(
         self, caller: Caller, transfer: str, since: datetime | None, until: datetime | None
     ) -> m.Throughput:
@@ -381,6 +390,7 @@ class Transfers:
             requester_name=row.requester_name or row.requester,
             agent=row.agent,
             deletes=plan.deletes if plan else False,
+            probe=row.probe is not None,
             hopeless=row.state == m.TransferState.PARTIAL and _hopeless(row),
             active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,

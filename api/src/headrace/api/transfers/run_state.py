@@ -13,9 +13,10 @@ from headrace.api.jobs.turns import InLine
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.diagnosis import diagnose, stalled
 from headrace.api.transfers.measured import Measurements
+from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.remaining import Remaining, remaining
 from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
-from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish
+from headrace.api.transfers.state_machine import LEGS, Cause, Ending, Shut, Standing, State, Wish, leg_is_over
 from headrace.api.transfers.telling import Telling
 from headrace.client import models as m
 from headrace.client.text import without_number
@@ -154,6 +155,8 @@ class Run:
     """When something arrived last."""
     diagnosis: m.Diagnosis | None = None
     """What limits it, over these seconds."""
+    legs: list[m.ProbeLeg] | None = None
+    """What the legs of a probe measured so far; nothing for what is no probe."""
 
     @classmethod
     def of(cls, row: TransferRow, *, open_: bool = False) -> Self:
@@ -179,6 +182,7 @@ class Run:
             durable_before=row.durable_before if open_ else progress.bytes_durable,
             resent_before=row.resent_before,
             kept=progress,
+            legs=legs_of(row.probe),
         )
 
     @property
@@ -191,6 +195,15 @@ class Run:
         """Bytes that its open attempt moved: a node that does not know those before it counts from nothing."""
         durable, before = self.progress.bytes_durable, self.durable_before
         return (durable - before if durable >= before else durable) if self.open else 0
+
+    @property
+    def legs_left(self) -> int | None:
+        """How many legs of a probe come after the one that is measured now."""
+        return None if self.legs is None else LEGS - 1 - len(self.legs)
+
+    def leg_over(self, end: End) -> bool:
+        """Whether a leg of a probe is over with this end of its attempt."""
+        return self.legs is not None and leg_is_over(end.ending(moved=False), first=not self.legs)
 
     @property
     def order(self) -> tuple[datetime, str]:

@@ -8,8 +8,9 @@ A transfer has at most one open attempt: begun, and its end not recorded.
     no attempt is open  cancel > refused > paused > halted > too early > outside its hours > node away > backs off
                         > its turn > begin
     an attempt is open  wait for its stop > stop it > go on without a node > renew its ticket > go on
-    its end is known    it arrived > canceled > refused > paused > halted > failed for good > outside its
-                        hours > stopped by us > obstacle > no progress > try again
+    its end is known    it arrived > a probe's last leg is over > canceled > refused > paused > halted
+                        > a leg is over > failed for good > outside its hours > stopped by us > obstacle
+                        > no progress > try again
 
 Cancel is final: no later wish undoes it, and nothing is begun or renewed after it. A pause that lasts too long ends in
 it.
@@ -58,6 +59,10 @@ OBSTACLES = frozenset(
 own time. They are tried again for as long as a node may be away; other failures only a few times in a row."""
 WAITS_FOR_ITS_TURN = "waits for its turn"
 
+PROBE_OVER = "probe_over"
+"""The engine's code of an attempt whose leg of a probe took its time."""
+LEGS = 4
+"""Legs of a probe."""
 _MAX_DOUBLINGS = 20
 
 
@@ -168,6 +173,8 @@ class Seen:
     renew: bool = False
     lost: bool = False
     """The nodes did not say in time that they stopped."""
+    legs_left: int | None = None
+    """How many legs of a probe come after the one whose attempt this is; nothing for what is no probe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,8 +389,35 @@ def _closed(case: _Case) -> _Case:
     return replace(case, now=replace(case.now, open=False, stopping=False))
 
 
+def leg_is_over(end: Ending, *, first: bool) -> bool:
+    """Say whether an attempt of a probe ended with its leg measured, or known to be impossible.
+
+    Without its first leg, which needs no storage, nothing of a probe is possible: that is a failure like any other.
+    """
+    if end.outcome in {"complete", "partial"} or end.cause.code == PROBE_OVER:
+        return True
+    return end.outcome == "failed" and not end.retryable and not first
+
+
+def _leg_over(case: _Case) -> bool:
+    left = case.seen.legs_left
+    return left is not None and leg_is_over(case.end, first=left == LEGS - 1)
+
+
+def _probed(case: _Case) -> Step | None:
+    if case.seen.legs_left != 0 or not _leg_over(case):
+        return None
+    return Step(_closed(case).to(State.COMPLETE, failures=0), Effect.CLOSE)
+
+
+def _next_leg(case: _Case) -> Step | None:
+    if not _leg_over(case):
+        return None
+    return Step(_closed(case).to(State.QUEUED, WAITS_FOR_ITS_TURN, failures=0, blocked_since=None), Effect.CLOSE)
+
+
 def _arrived(case: _Case) -> Step | None:
-    if case.end.outcome not in {"complete", "partial"}:
+    if case.end.outcome not in {"complete", "partial"} or case.seen.legs_left is not None:
         return None
     return Step(_closed(case).to(State(case.end.outcome), failures=0), Effect.CONCLUDE)
 
@@ -500,10 +534,12 @@ _BEFORE: tuple[_Rule, ...] = (
 _MEANWHILE: tuple[_Rule, ...] = (_is_stopping, _must_stop, _goes_on_without, _renews, _goes_on)
 _AFTER: tuple[_Rule, ...] = (
     _arrived,
+    _probed,
     _canceled_after,
     _refused_after,
     _paused_after,
     _held_after,
+    _next_leg,
     _failed_for_good,
     _outside_its_hours_after,
     _stopped_by_us,

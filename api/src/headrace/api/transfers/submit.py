@@ -12,6 +12,7 @@ from headrace.api.planning.plan_queries import Plans, approvers_of, needs_approv
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.policy.quota_rules import Used
+from headrace.api.signing.legs import LEGS
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferApproverRow, TransferRow
@@ -77,6 +78,8 @@ class Submissions:
             day = day_of_start(row, self.parts.core.clock(), self.parts.core.settings.timezone)
             max_bytes = int(str(execution["max_bytes"]))
             max_files = int(str(execution["max_files"]))
+            if row.probe is not None:
+                max_bytes, max_files = len(LEGS) * max_bytes, len(LEGS) * max_files
             await self.parts.quotas.require(tx, row, caller.principal, Used(max_bytes, max_files, 1), day)
             reserve(tx, row, day=day, max_bytes=max_bytes, max_files=max_files)
             detail = {"plan": plan.id, "digest": row.plan_digest}
@@ -137,6 +140,7 @@ class Submissions:
             failures=0,
             resent_before=0,
             last_error="",
+            probe=None if card.probe is None else "[]",
         )
         tx.add(row)
         if needs_approval_of_others(plan):

@@ -35,6 +35,8 @@ class TransferStatus:
     agent: str | None
     deletes: bool
     """Whether its plan deletes files."""
+    probe: bool = False
+    """Whether it only measures."""
     hopeless: bool = False
     """Whether a retry alone helps none of the files that failed."""
     active_s: float | None = None
@@ -86,7 +88,8 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
         case State.PARTIAL | State.FAILED:
             return _after_failure(transfer, caller)
         case State.COMPLETE:
-            return m.NextStep(kind="none", by="nobody", message="It is complete and verified.")
+            done = "It has measured what it can." if transfer.probe else "It is complete and verified."
+            return m.NextStep(kind="none", by="nobody", message=done)
         case State.CANCELED:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
 
@@ -208,6 +211,9 @@ def _release_objection(transfer: TransferStatus, caller: Principal) -> Objection
 def _run_again_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     if not transfer.ended:
         return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}, and has not ended")
+    if transfer.probe:
+        # Planned from its places alone it would copy.
+        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is a probe; ask for a probe anew")
     return missing(caller, "create_plan")
 
 

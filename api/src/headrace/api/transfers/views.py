@@ -6,6 +6,8 @@ from headrace.api.planning.schedule import at_risk
 from headrace.api.policy.qos import InForce
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
 from headrace.api.transfers.deadlines import own_hours
+from headrace.api.transfers.probe import legs_of
+from headrace.api.transfers.probe import summary as probe_summary
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
@@ -33,6 +35,7 @@ def transfer_view(
         requester_name=row.requester_name,
         agent=row.agent,
         action=row.action,
+        probe=row.probe is not None,
         source=row.source,
         destination=row.destination,
         canonical_sentence=row.canonical_sentence,
@@ -98,6 +101,9 @@ def _stay(progress: m.Progress) -> str:
 
 
 def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noqa: PLR0911 - one a state
+    legs = legs_of(row.probe)
+    if legs is not None:
+        return probe_summary(row.source, row.destination, m.TransferState(row.state), legs, reason)
     what = f"{row.action} from {row.source} to {row.destination}"
     same = f", {progress.files_identical:,} the same already" if progress.files_identical else ""
     done = (

@@ -126,6 +126,7 @@ from headrace.client.models.policy import (
     WhoMay,
     WhoMayRequest,
 )
+from headrace.client.models.probe import LegName, ProbeBounds, Probed, ProbeLeg, Tightest
 from headrace.client.models.qos import (
     PlannedQuality,
     Qos,
@@ -256,6 +257,7 @@ __all__ = [
     "JoinTokenRequest",
     "KeptReason",
     "KeptSources",
+    "LegName",
     "Limit",
     "Location",
     "Loss",
@@ -299,6 +301,9 @@ __all__ = [
     "PolicyVersion",
     "Preserve",
     "Priority",
+    "ProbeBounds",
+    "ProbeLeg",
+    "Probed",
     "Problem",
     "Progress",
     "ProofStrength",
@@ -345,6 +350,7 @@ __all__ = [
     "SurveyCounts",
     "Throughput",
     "ThroughputSample",
+    "Tightest",
     "Token",
     "TokenRequest",
     "Transfer",

@@ -17,6 +17,7 @@ from headrace.client.models.intents import (
     TransferIntent,
 )
 from headrace.client.models.policy import Rule
+from headrace.client.models.probe import ProbeBounds
 from headrace.client.models.qos import PlannedQuality
 from headrace.client.models.steps import AllowedAction, NextStep
 from headrace.client.models.transfers import TransferState
@@ -48,6 +49,9 @@ class PlanRequest(Model):
     changes: Changes | None = None
     answers: Handle | None = None
     timezone: Zone | None = None
+    probe: ProbeBounds | None = Field(
+        default=None, description="only measure, with an `intent` that copies: its places, ceiling and priority count"
+    )
 
 
 class SurveyCounts(Model):
@@ -193,6 +197,7 @@ class Plan(Model):
     origins: list[SlotOrigin] = Field(
         default=[], description="where each slot of the intent comes from; none in plans of earlier versions"
     )
+    probe: ProbeBounds | None = Field(default=None, description="set: it only measures, in legs of at most this")
     survey: SurveyCounts | None = None
     surveyed_entries: Count = 0
     decision: Decision | None = None

@@ -90,6 +90,7 @@ class Transfer(Model):
     requester_name: str | None = None
     agent: str | None = None
     action: str
+    probe: bool = Field(default=False, description="it only measures, and leaves nothing at its destination")
     source: str
     destination: str
     canonical_sentence: str = ""

@@ -17,10 +17,11 @@
 //! | delete what was confirmed | [`Folder::remove_if`] | look, then `unlinkat` | delete with If-Match |
 //!
 //! [`posix`] is a file system below a [`Root`](crate::root::Root). [`simulated`] is a disk in memory that forgets, when its power is cut,
-//! whatever was not synced. `tests/storage.rs` is one suite of what both promise.
+//! whatever was not synced. [`probing`] is what a probe reads and writes. `tests/storage.rs` is one suite of what both promise.
 
 mod origin;
 pub mod posix;
+pub mod probing;
 pub mod simulated;
 mod target;
 

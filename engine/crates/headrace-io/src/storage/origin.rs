@@ -69,4 +69,7 @@ pub trait Reader: Send + Sync {
 
     /// So many bytes from `offset` are read soon. A storage may do nothing.
     fn read_ahead(&self, offset: u64, length: u64);
+
+    /// What is kept of it in memory is not needed any more, so that reading it reads the storage. A storage may do nothing.
+    fn forget(&self) {}
 }

@@ -76,6 +76,7 @@ impl Signer {
             site: Label::default(),
             project: Label::default(),
             local_account: Label::default(),
+            leg: None,
         };
         Ok(Document::seal(DocumentType::Ticket, &ticket, &[&self.key])?.text())
     }
@@ -111,6 +112,7 @@ pub(super) fn draft(
         deletes: ListDigest::empty(),
         rate_ceiling_bps: None,
         qos_class: label("bulk")?,
+        probe: None,
     })
 }
 

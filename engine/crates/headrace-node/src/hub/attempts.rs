@@ -170,6 +170,10 @@ impl Shared {
         let ticket = claims(text)?;
         let source = self.link(ticket.source_node)?;
         let destination = self.link(ticket.destination_node)?;
+        if ticket.leg.is_some() {
+            source.require_probes()?;
+            destination.require_probes()?;
+        }
         let orders = dial(&source, &destination, ticket.attempt)?;
         let record = Record::new(text, &ticket, lists_dir, result_dir);
         let id = record.id();

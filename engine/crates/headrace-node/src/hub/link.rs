@@ -134,6 +134,21 @@ impl Link {
             && (!of_host || self.features & proto::LOOKS_AT_HOST != 0)
     }
 
+    /// Refuse a leg of a probe where the node knows none.
+    ///
+    /// # Errors
+    /// `version_unsupported`.
+    pub(super) fn require_probes(&self) -> Result<(), Problem> {
+        if self.features & proto::PROBES != 0 {
+            return Ok(());
+        }
+        let message = format!(
+            "the program of node `{}` is of a release that knows no probes: replace it by one of today's",
+            self.node
+        );
+        Err(Problem::new(ControlCode::VersionUnsupported, message))
+    }
+
     pub(super) fn reach(&self) -> Reach {
         self.reach.lock().clone()
     }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant, SystemTime};
 
 use crossbeam_channel::{Receiver, Sender};
@@ -11,7 +11,7 @@ use headrace_core::code::{Code, Failure, Retry};
 use headrace_core::message::{Hello, Totals};
 use headrace_core::shares::TransferShare;
 use headrace_core::statement::Kept;
-use headrace_core::ticket::{Ticket, VerifiedTicket};
+use headrace_core::ticket::{Probe, Ticket, VerifiedTicket};
 use headrace_core::value::Timestamp;
 use headrace_io::root::Root;
 use headrace_io::stream::TlsStream;
@@ -326,6 +326,8 @@ pub(super) struct Shared {
     pub(super) started: Timestamp,
     /// The other node has dialled again, so it has given the session under way up.
     pub(super) superseded: AtomicBool,
+    /// Since when a leg of a probe moves something.
+    moves_since: OnceLock<Instant>,
 }
 
 impl Shared {
@@ -346,6 +348,7 @@ impl Shared {
             joinable: Mutex::default(),
             started: Timestamp::from(SystemTime::now()),
             superseded: AtomicBool::new(false),
+            moves_since: OnceLock::new(),
         })
     }
 
@@ -373,7 +376,13 @@ impl Shared {
                 "the other node has dialled again",
             ));
         }
-        let expires = self.ticket.lock().ticket().expires;
+        let (expires, probe) = {
+            let current = self.ticket.lock();
+            (current.ticket().expires, current.ticket().execution.probe)
+        };
+        if let Some(probe) = probe {
+            self.check_time_of(probe)?;
+        }
         if Timestamp::from(SystemTime::now()) >= expires {
             return Err(Failure::new(
                 Code::TicketExpired,
@@ -381,6 +390,24 @@ impl Shared {
             ));
         }
         Ok(())
+    }
+
+    /// Whether a leg of a probe may go on.
+    ///
+    /// # Errors
+    /// [`Code::ProbeOver`] when its time is over, which begins with its first byte.
+    fn check_time_of(&self, probe: Probe) -> Result<(), Failure> {
+        if self.counters.moved() == 0 {
+            return Ok(());
+        }
+        let since = self.moves_since.get_or_init(Instant::now);
+        if since.elapsed() < Duration::from_secs(probe.max_seconds) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            Code::ProbeOver,
+            format!("the leg of the probe took its {} s", probe.max_seconds),
+        ))
     }
 
     /// Let a stop end this session.

@@ -84,6 +84,26 @@ pub(super) fn bind(folder: &Path, ticket: &Ticket) -> Result<(), Failure> {
     write(folder, &wanted).map_err(state_failed)
 }
 
+/// Begin a leg of a probe anew: what the journal says of the one before would count as arrived. None of it has a name at the destination.
+///
+/// # Errors
+/// [`Code::StateFailed`] when the folder can't be changed.
+pub(super) fn forget_leg(folder: &Path, ticket: &Ticket) -> Result<(), Failure> {
+    let Some(bound) = read(folder).map_err(state_failed)? else {
+        return Ok(());
+    };
+    if bound.plan_digest != ticket.plan_digest || bound.attempt >= ticket.attempt {
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(folder).map_err(state_failed)? {
+        let entry = entry.map_err(state_failed)?;
+        if entry.file_name() != FILE && entry.file_type().map_err(state_failed)?.is_file() {
+            std::fs::remove_file(entry.path()).map_err(state_failed)?;
+        }
+    }
+    Ok(())
+}
+
 /// Somebody else was given the work.
 pub(super) fn fenced_off(transfer: &Id, known: u64, ours: u64) -> Failure {
     let message = format!(

@@ -171,6 +171,11 @@ impl Counters {
         }
     }
 
+    /// Rises with whatever moves.
+    pub fn moved(&self) -> u64 {
+        read(&self.bytes_received) + read(&self.bytes_sent) + read(&self.files_done)
+    }
+
     /// Forget what the next session counts again.
     pub fn restart(&self) {
         for counter in [

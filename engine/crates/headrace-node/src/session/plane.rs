@@ -240,6 +240,9 @@ impl DataPlane {
         let transfer = ticket.transfer.clone();
         let folder = binding::folder(&spec.state_dir, &transfer);
         let registration = Registration::new(&self.plane, &spec)?;
+        if ticket.leg.is_some() {
+            binding::forget_leg(&folder, ticket)?;
+        }
         binding::bind(&folder, ticket)?;
         let shared = Arc::clone(&registration.shared);
         let handle = AttemptHandle { shared };
@@ -324,7 +327,10 @@ impl Registration {
             let message = format!("this node runs {} attempts already", attempts.len());
             return Err(Failure::new(Code::TooBusy, message));
         }
-        if let Role::Destination(root) | Role::Local(_, root) = &spec.role {
+        // A probe changes no name, so it is in nobody's way.
+        if ticket.leg.is_none()
+            && let Role::Destination(root) | Role::Local(_, root) = &spec.role
+        {
             plane.claim(root, &ticket.execution.destination.path, &transfer)?;
         }
         let direction = match &spec.role {

@@ -21,14 +21,13 @@ use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
 use headrace_io::root::Root;
 use headrace_io::storage::posix::PosixTarget;
-use headrace_io::storage::{Folder, Origin, Storages, Target, Writing};
+use headrace_io::storage::{Folder, Origin, Storages, Target, Writing, probing};
 use headrace_io::stream::{ConnectError, Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, client_config};
 
 use super::attempt::{
     Arrival, AttemptEnd, AttemptSpec, Joinable, Outcome, Peer, Role, Shared, StatementFields,
 };
-use super::counters::read;
 use super::landing::{LAST_FAILED, LandingSpec, WINDOW, temporaries_of, violation};
 use super::link::{broken, join_token, read_message, session_secret};
 use super::plane::Plane;
@@ -116,7 +115,7 @@ pub(super) fn run(
         },
         Err(failure) => {
             tracing::info!(code = %failure.code, message = failure.message, "an attempt ended early");
-            let outcome = if failure.code == Code::Stopped {
+            let outcome = if matches!(failure.code, Code::Stopped | Code::ProbeOver) {
                 Outcome::Stopped
             } else {
                 Outcome::Failed
@@ -173,9 +172,7 @@ fn sessions(context: Context<'_>) -> Result<Done, Failure> {
 }
 
 fn moved(shared: &Shared) -> u64 {
-    read(&shared.counters.bytes_received)
-        + read(&shared.counters.bytes_sent)
-        + read(&shared.counters.files_done)
+    shared.counters.moved()
 }
 
 /// Get together with the other node and say hello.
@@ -451,6 +448,7 @@ impl Context<'_> {
             shard,
             execution,
             only_failed,
+            leg,
             ..
         } = self.shared.current();
         let filter = self.shared.ticket.lock().filter().clone();
@@ -458,6 +456,11 @@ impl Context<'_> {
         let since_epoch = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
+        let storage = self.plane.storages.target(root, self.plane.writing(root));
+        let target = match leg {
+            Some(leg) => probing::target(leg.writes, &execution.destination.path, storage),
+            None => storage,
+        };
         Ok(LandingSpec {
             transfer,
             plan: plan_digest,
@@ -465,7 +468,7 @@ impl Context<'_> {
             only_failed: (only_failed && failed_list.exists()).then_some(failed_list),
             overwrites: self.spec.overwrites.clone(),
             deletes: self.spec.deletes.clone(),
-            target: self.plane.storages.target(root, self.plane.writing(root)),
+            target,
             state: state_folder(self.folder)?,
             scratch: self.folder.to_owned(),
             // A million numbers for each millisecond: no session begins where another has been.
@@ -480,9 +483,14 @@ impl Context<'_> {
 
     /// Where files are read.
     pub(super) fn origin(self, root: &Arc<Root>) -> Arc<dyn Origin> {
-        let path = self.shared.current().execution.source.path;
+        let Ticket { execution, leg, .. } = self.shared.current();
         let share = Arc::clone(self.share);
-        self.plane.storages.origin(root, path, share)
+        let path = execution.source.path.clone();
+        let storage = self.plane.storages.origin(root, path, share);
+        match leg {
+            Some(leg) => probing::origin(leg.reads, &execution, storage),
+            None => storage,
+        }
     }
 
     /// What a supply at this node is for.

@@ -51,6 +51,7 @@ pub(crate) fn execution() -> Execution {
         deletes: ListDigest::empty(),
         rate_ceiling_bps: None,
         qos_class: "bulk".parse().expect("a label"),
+        probe: None,
     }
 }
 

@@ -323,6 +323,7 @@ pub(crate) fn ticket(source: u8, destination: u8) -> Ticket {
             deletes: ListDigest::empty(),
             rate_ceiling_bps: None,
             qos_class: label("bulk"),
+            probe: None,
         },
         rate_ceiling_bps: None,
         only_failed: false,
@@ -331,6 +332,7 @@ pub(crate) fn ticket(source: u8, destination: u8) -> Ticket {
         site: label(""),
         project: label(""),
         local_account: label(""),
+        leg: None,
     }
 }
 

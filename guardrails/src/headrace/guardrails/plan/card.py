@@ -12,6 +12,8 @@ _METADATA: Final = {"mtime": "modification times", "mode": "permissions"}
 
 def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
     """Say what this plan does to identical, different, excluded and moved files, and how far it may grow."""
+    if execution.probe is not None:
+        return _probe_notes(execution, execution.probe.max_seconds)
     same = "size and modification time" if execution.compare == "size-mtime" else "checksum"
     notes = [f"Files with the same {same} at the destination are skipped ({counted(counts.identical_files, 'file')})."]
     notes.append(_different(execution, counts))
@@ -45,6 +47,10 @@ def spoken_summary(
     execution: Execution, counts: SurveyCounts, decision: Decision, source: str, destination: str
 ) -> str:
     """One paragraph fit to be read aloud; `source` and `destination` are `endpoint:/path`, escaped here."""
+    if execution.probe is not None:
+        most = f"up to {sized(execution.max_bytes)} or {execution.probe.max_seconds} s each"
+        measured = f"Measure the way from {shown(source)} to {shown(destination)} in four legs of {most}."
+        return f"{measured} Nothing is kept, overwritten or deleted. {why(decision)}"
     verb = _VERBS[execution.action]
     what = f"{counted(counts.files, 'file')}, {sized(counts.bytes)}," if counts.files else "no files"
     parts = [f"{verb} {what} from {shown(source)} to {shown(destination)}."]
@@ -66,6 +72,16 @@ def spoken_summary(
         parts.append(f"{meets} something different at the destination and will be {fate}.")
     parts.append(why(decision))
     return " ".join(parts)
+
+
+def _probe_notes(execution: Execution, max_seconds: int) -> tuple[str, ...]:
+    return (
+        "Four legs, one after the other: memory to memory, storage to memory, memory to storage, storage to storage.",
+        f"Each moves at most {sized(execution.max_bytes)}, within {max_seconds} s from its first byte.",
+        "Files at the source are read, and none of their names is told to the other node.",
+        "Files that are written never get a name at the destination: none is left, also when a node is killed.",
+        "Encrypted with TLS 1.3." if execution.encryption == "required" else "NOT encrypted on the way.",
+    )
 
 
 def _different(execution: Execution, counts: SurveyCounts) -> str:

@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal
 
 from headrace.guardrails.errors import RailRefusal, Refused, Unreleased
 from headrace.guardrails.intents.hours import OpenHours
@@ -22,6 +22,9 @@ TICKET_LIFETIME: Final = timedelta(minutes=15)
 _CLOCK_SKEW: Final = timedelta(milliseconds=MAX_CLOCK_SKEW_MS)
 APPROVAL_LIFETIME: Final = timedelta(hours=24)
 _MADE_HERE: Final = object()
+
+Medium = Literal["memory", "storage"]
+"""What is behind one end of a leg of a probe."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,8 @@ class Attempt:
     number: int
     only_failed: bool = False
     rate_ceiling_bps: int | None = None
+    leg: tuple[Medium, Medium] | None = None
+    """What a leg of a probe reads from and writes to; nothing for any other plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +176,11 @@ def ticket_body(plan: ReleasedPlan, attempt: Attempt, now: datetime) -> JsonObje
     ceilings = [
         value for value in (attempt.rate_ceiling_bps, None if own is None else int(str(own))) if value is not None
     ]
+    if (attempt.leg is None) != ("probe" not in execution):
+        raise _refused(Unreleased.NOT_RUNNABLE, "a leg goes with a plan that is a probe, and with no other; plan again")
+    leg: JsonObject = {} if attempt.leg is None else {"leg": {"reads": attempt.leg[0], "writes": attempt.leg[1]}}
     return {
+        **leg,
         "id": new_id("tk"),
         "plan_digest": plan.digest,
         "transfer": attempt.transfer,

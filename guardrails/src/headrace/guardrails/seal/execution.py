@@ -60,6 +60,18 @@ class Filters:
 
 
 @dataclass(frozen=True, slots=True)
+class Probe:
+    """That a plan only measures, in legs: nothing is left at its destination. The ceilings hold for each leg."""
+
+    max_seconds: int
+    """After which a leg stops, from its first byte."""
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed documents."""
+        return {"max_seconds": str(self.max_seconds)}
+
+
+@dataclass(frozen=True, slots=True)
 class ListDigest:
     """How many names an overwrite or delete list holds, and the SHA-256 of its file."""
 
@@ -98,10 +110,13 @@ class Execution:
     rate_ceiling_bps: int | None = None
     qos_class: str = "bulk"
     checksums: tuple[str, ...] = ()
+    probe: Probe | None = None
 
     def to_body(self) -> JsonObject:
-        """Its form in plans and tickets (INTERFACES section 1)."""
+        """Its form in plans and tickets (INTERFACES section 1); only a probe has the field `probe`."""
+        measures: JsonObject = {} if self.probe is None else {"probe": self.probe.to_body()}
         return {
+            **measures,
             "action": self.action,
             "source": self.source.to_body(),
             "destination": self.destination.to_body(),
@@ -122,6 +137,16 @@ class Execution:
             "rate_ceiling_bps": _decimal(self.rate_ceiling_bps),
             "qos_class": self.qos_class,
         }
+
+    def probing(self, max_files: int, max_bytes: int, max_seconds: int) -> Self:
+        """Only measure: legs of at most so many files, bytes and seconds."""
+        return replace(
+            self,
+            max_files=max_files,
+            max_bytes=max_bytes,
+            max_entries=max_files + MIN_GROWTH_ENTRIES,
+            probe=Probe(max_seconds),
+        )
 
     def surveyed(self, counts: "SurveyCounts") -> Self:
         """Set the ceilings and the list digests that the survey found."""

@@ -174,6 +174,12 @@ impl Reader for PosixReader {
             tracing::trace!(%error, "no reading ahead here");
         }
     }
+
+    fn forget(&self) {
+        if let Err(error) = rustix::fs::fadvise(&self.0, 0, None, Advice::DontNeed) {
+            tracing::trace!(%error, "nothing is forgotten here");
+        }
+    }
 }
 
 /// Whether what is at a name is what was listed there.

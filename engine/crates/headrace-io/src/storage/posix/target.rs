@@ -94,14 +94,22 @@ impl PosixFolder {
         })
     }
 
-    fn create_unnamed(&self) -> io::Result<Option<File>> {
+    /// A file without a name, and how it is written; `None` where the file system makes none.
+    fn create_unnamed(&self, writing: Writing) -> io::Result<Option<(File, Writing)>> {
         if !self.found.unnamed.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let here = self.dir.acting()?;
+        if writing == Writing::Direct {
+            // Where that is refused, it may be for either reason.
+            let direct = patiently(|| openat(&here, ".", flags | OFlags::DIRECT, private()));
+            if let Ok(handle) = direct {
+                return Ok(Some((handle.into(), Writing::Direct)));
+            }
+        }
         match patiently(|| openat(&here, ".", flags, private())) {
-            Ok(handle) => Ok(Some(handle.into())),
+            Ok(handle) => Ok(Some((handle.into(), Writing::Buffered))),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
                 self.found.unnamed.store(false, Ordering::Relaxed);
                 Ok(None)
@@ -167,8 +175,7 @@ impl Folder for PosixFolder {
         writing: Writing,
     ) -> io::Result<Arc<dyn Part>> {
         if holding == Holding::Unnamed
-            && writing == Writing::Buffered
-            && let Some(file) = self.create_unnamed()?
+            && let Some((file, writing)) = self.create_unnamed(writing)?
         {
             return self.part(file, None, temporary, writing);
         }

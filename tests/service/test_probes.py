@@ -1,0 +1,178 @@
+"""Probes measure the way between two places with the data plane of transfers, and leave nothing there."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+from tests.servers.site import Person, Site, settled
+from tests.service.refusals import refused
+from tests.service.test_consent import publish
+
+from headrace.client import models as m
+
+MIB = 1 << 20
+NO_COPIES = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("no-copies")
+@reason("nothing is copied today")
+forbid (principal, action == Action::"copy", resource);
+"""
+LEGS = ("memory_to_memory", "storage_to_memory", "memory_to_storage", "storage_to_storage")
+
+
+def files_at(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def places(site: Site) -> None:
+    for number in range(6):
+        path = site.lab / "set" / f"{number}.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(os.urandom(4 * MIB))
+    (site.archive / "copy").mkdir()
+
+
+async def probe(
+    person: Person, source: str = "lab:/set", destination: str = "archive:/copy", *, seconds: int = 5,
+    max_bytes: int = 20 * MIB, **slots: object,
+) -> m.Plan:  # fmt: skip
+    intent = m.TransferIntent.model_validate({"action": "copy", "source": source, "destination": destination, **slots})
+    bounds = m.ProbeBounds(max_seconds=seconds, max_bytes=max_bytes)
+    return await settled(person.port, await person.port.create_plan(m.PlanRequest(intent=intent, probe=bounds)))
+
+
+async def until_leg(site: Site, transfer: m.Transfer, leg: str) -> m.Probed:
+    async with asyncio.timeout(30):
+        async for _ in site.ada.port.watch(transfer.id):
+            found = await site.ada.port.probed(transfer.id)
+            if found.running == leg:
+                return found
+    raise AssertionError(leg)
+
+
+@pytest.mark.anyio
+async def test_a_probe_measures_four_legs_and_leaves_nothing(site: Site) -> None:
+    places(site)
+    before = files_at(site.archive), files_at(site.lab)
+    plan = await probe(site.ada)
+    assert plan.probe is not None
+    assert "Nothing is kept" in plan.summary
+    transfer = await site.ada.submit(plan)
+    ended = await site.ada.end_of(transfer)
+    found = await site.ada.port.probed(transfer.id)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert [leg.name for leg in found.legs] == list(LEGS)
+    assert all(leg.rate_bps and leg.bytes == 20 * MIB for leg in found.legs), found.legs
+    assert found.tightest
+    assert found.said
+    assert {one.name for one in found.evidence} >= {"memory to memory", "storage to storage"}
+    assert (files_at(site.archive), files_at(site.lab)) == before
+    assert ended.receipt is None
+    assert ended.probe
+    assert "memory to memory" in ended.summary
+
+
+@pytest.mark.anyio
+async def test_a_leg_stops_when_its_time_is_over(site: Site) -> None:
+    places(site)
+    plan = await probe(site.ada, seconds=1, max_bytes=1 << 40)
+    transfer = await site.ada.submit(plan)
+    found = await until_leg(site, transfer, "storage_to_memory")
+    assert found.legs[0].rate_bps
+    assert found.legs[0].seconds < 5
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_a_probe_keeps_its_ceiling_and_is_canceled_like_any_transfer(site: Site) -> None:
+    places(site)
+    plan = await probe(site.ada, seconds=60, max_bytes=1 << 30, rate_limit_bps=80_000_000)
+    transfer = await site.ada.submit(plan)
+    found = await until_leg(site, transfer, "memory_to_memory")
+    assert found.legs == []
+    async with asyncio.timeout(30):
+        async for event in site.ada.port.watch(transfer.id):
+            if event.transfer is not None and event.transfer.progress.bytes_received > MIB:
+                break
+    shown = await site.ada.port.transfers(states=[m.TransferState.RUNNING])
+    assert [(one.id, one.probe) for one in shown] == [(transfer.id, True)]
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel", reason="enough"))
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.CANCELED
+    assert files_at(site.archive / "copy") == set()
+
+
+@pytest.mark.anyio
+async def test_what_can_not_be_read_is_not_measured_and_the_rest_is(site: Site) -> None:
+    places(site)
+    (site.lab / "empty").mkdir()
+    transfer = await site.ada.submit(await probe(site.ada, "lab:/empty"))
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    found = await site.ada.port.probed(transfer.id)
+    measured = {leg.name: leg.rate_bps is not None for leg in found.legs}
+    assert measured == dict(zip(LEGS, (True, False, True, False), strict=True))
+    assert found.legs[1].error == "there is no file to read at the source"
+
+
+@pytest.mark.anyio
+async def test_a_probe_needs_what_a_copy_needs(site: Site) -> None:
+    places(site)
+    bob = await site.person("bob", "requester")
+    auditor = await site.person("carl", "auditor")
+    with refused("forbidden"):
+        await probe(auditor)
+    for person in (site.ada, bob):
+        measured, plain = await probe(person), await person.plan("lab:/set", "archive:/copy")
+        assert measured.decision is not None
+        assert plain.decision is not None
+        assert (measured.decision.outcome, measured.decision.rules) == (plain.decision.outcome, plain.decision.rules)
+    await publish(site, NO_COPIES)
+    assert (await probe(site.ada)).state is m.PlanState.DENIED
+
+
+@pytest.mark.anyio
+async def test_a_probe_takes_no_option_that_changes_something(site: Site) -> None:
+    for slots in ({"action": "move"}, {"on_conflict": "overwrite"}, {"exclude": ["*.tmp"]}, {"verify": "at-rest"}):
+        with refused("invalid_request"):
+            await probe(site.ada, **slots)
+    bounds = m.ProbeBounds()
+    with refused("invalid_request"):
+        await site.ada.port.create_plan(m.PlanRequest(words="copy lab:/set to archive:/copy", probe=bounds))
+
+
+@pytest.mark.anyio
+async def test_no_copy_is_made_of_a_probe(site: Site) -> None:
+    places(site)
+    plan = await probe(site.ada, max_bytes=MIB)
+    with refused("invalid_request"):
+        await site.ada.port.create_plan(m.PlanRequest(words="no faster than 1 Gb/s", plan=plan.id))
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    [again] = [one for one in ended.allowed_actions if one.action == "run_again"]
+    assert not again.allowed
+
+
+@pytest.mark.anyio
+async def test_a_probe_is_no_transfer_to_estimate_by(site: Site) -> None:
+    places(site)
+    await site.ada.end_of(await site.ada.submit(await probe(site.ada, max_bytes=MIB)))
+    assert (await site.ada.plan("lab:/set", "archive:/copy")).estimate is None
+
+
+@pytest.mark.anyio
+async def test_a_probe_goes_on_where_the_service_left_off(site: Site) -> None:
+    places(site)
+    transfer = await site.ada.submit(await probe(site.ada, seconds=3, max_bytes=1 << 40))
+    await until_leg(site, transfer, "storage_to_memory")
+    await site.restart()
+    async with asyncio.timeout(60):
+        ended = await site.ada.end_of(transfer)
+        while ended.state not in m.END_STATES:
+            ended = await site.ada.end_of(transfer)
+    found = await site.ada.port.probed(transfer.id)
+    assert [leg.name for leg in found.legs] == list(LEGS)
+    assert files_at(site.archive / "copy") == set()
