@@ -39,6 +39,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "list_endpoints": {},
     "browse_endpoint": {"endpoint": "lab"},
     "plan_transfer": {"request": "copy lab:/a to archive:/b"},
+    "plan_probe": {"source": "lab:/a", "destination": "archive:/b"},
     "revise_plan": {"plan_id": "pl_nothing", "request": "skip *.tmp"},
     "explain_plan": {"plan_id": "pl_nothing"},
     "why_denied": {"plan_id": "pl_nothing"},

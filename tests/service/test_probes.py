@@ -9,6 +9,8 @@ from tests.servers.site import Person, Site, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
+from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.store.tables_work import ReservationRow
 from headrace.client import models as m
 
 MIB = 1 << 20
@@ -175,4 +177,37 @@ async def test_a_probe_goes_on_where_the_service_left_off(site: Site) -> None:
             ended = await site.ada.end_of(transfer)
     found = await site.ada.port.probed(transfer.id)
     assert [leg.name for leg in found.legs] == list(LEGS)
+    assert files_at(site.archive / "copy") == set()
+
+
+@pytest.mark.anyio
+async def test_budgets_count_all_legs_while_a_probe_runs_and_what_they_moved_afterwards(site: Site) -> None:
+    places(site)
+    transfer = await site.ada.submit(await probe(site.ada))
+    async with site.service.whole.core.database.read() as tx:
+        reserved = await tx.get_one(ReservationRow, transfer.id)
+    assert reserved.bytes == len(LEGS) * 20 * MIB
+    await site.ada.end_of(transfer)
+    day = day_of(site.clock(), site.settings.timezone)
+    async with site.service.whole.core.database.read() as tx:
+        used = await used_today(tx, site.ada.principal.id, None, day)
+    assert used.person_used_bytes == len(LEGS) * 20 * MIB
+
+
+@pytest.mark.anyio
+async def test_a_leg_whose_node_goes_begins_anew_when_it_is_back(site: Site) -> None:
+    places(site)
+    transfer = await site.ada.submit(await probe(site.ada, seconds=2, max_bytes=1 << 40))
+    await until_leg(site, transfer, "memory_to_storage")
+    await site.stop_node("right")
+    assert files_at(site.archive / "copy") == set()
+    await site.start_node("right", [("archive", str(site.archive), "delete")])
+    async with asyncio.timeout(80):
+        ended = await site.ada.end_of(transfer)
+        while ended.state not in m.END_STATES:
+            ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert ended.attempt > len(LEGS)
+    found = await site.ada.port.probed(transfer.id)
+    assert all(leg.rate_bps for leg in found.legs), found.legs
     assert files_at(site.archive / "copy") == set()

@@ -416,6 +416,23 @@ def test_why_and_diagnose_tell_the_same_of_a_transfer(anna: Person, here: str) -
     assert why.document["transfer"] == transfer
 
 
+def test_a_probe_says_where_the_speed_goes_and_leaves_nothing(service: Service, anna: Person, here: str) -> None:
+    target = service.destination / here
+    target.mkdir()
+    told = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--seconds", "2", "--size", "8MiB", "--yes")
+    assert told.code == 0, told.err
+    assert "storage to storage" in told.out
+    asked = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "8MiB", "--yes", "--json").document
+    assert next(leg["name"] for leg in asked["legs"]) == "memory_to_memory"
+    assert all(leg["rate_bps"] for leg in asked["legs"])
+    assert asked["tightest"]
+    again = anna.run("again", asked["transfer"], "--yes", "--json").document
+    assert len(again["legs"]) == 4
+    assert list(target.iterdir()) == []
+    too_small = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "1kB", "--yes")
+    assert (too_small.code, "1 MiB to 1 TiB" in too_small.err) == (2, True)
+
+
 def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(service: Service, anna: Person, here: str) -> None:
     digest = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document["digest"]
     first = anna.run("submit", digest, "--json").document

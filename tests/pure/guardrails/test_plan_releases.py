@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -85,6 +86,21 @@ def other_policy(text: str) -> PolicySet:
     policies = PolicySet.parse(text)
     assert isinstance(policies, PolicySet)
     return policies
+
+
+def test_a_leg_goes_with_a_plan_that_is_a_probe_and_with_no_other() -> None:
+    leg = replace(ATTEMPT, leg=("memory", "storage"))
+    with pytest.raises(Refused):
+        ticket_body(submit(PLAIN), leg, NOW)
+    probe = seal_plan(replace(draft(), execution=draft().execution.probing(10, 1 << 30, 10)), KEY)
+    with pytest.raises(Refused):
+        ticket_body(submit(probe), ATTEMPT, NOW)
+    body = ticket_body(submit(probe), leg, NOW)
+    assert body["leg"] == {"reads": "memory", "writes": "storage"}
+    execution = body["execution"]
+    assert isinstance(execution, Mapping)
+    assert execution["probe"] == {"max_seconds": "10"}
+    assert "leg" not in ticket_body(submit(PLAIN), ATTEMPT, NOW)
 
 
 def test_an_allowed_plan_is_released_as_it_is() -> None:

@@ -29,6 +29,7 @@ SECTIONS: Final = {
         "status",
         "watch",
         "diagnose",
+        "probe",
         "throughput",
         "pause",
         "resume",

@@ -53,7 +53,8 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use headrace_core::sealed::SigningKey;
+    use headrace_core::sealed::{Document, DocumentType, SigningKey};
+    use headrace_core::value::Digest;
     use tokio_stream::wrappers::ReceiverStream;
 
     use super::*;
@@ -72,7 +73,7 @@ mod tests {
         node: PublicKey,
         hears: Streaming<ToNode>,
         _says: tokio::sync::mpsc::Sender<FromNode>,
-        _folder: tempfile::TempDir,
+        folder: tempfile::TempDir,
     }
 
     async fn attached(features: u64) -> Attached {
@@ -115,7 +116,7 @@ mod tests {
             node,
             hears,
             _says: out,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -139,6 +140,41 @@ mod tests {
             to_node::Message::SetShares(LINKS.to_owned())
         );
         assert!(matches!(heard(0).await, to_node::Message::Goodbye(_)));
+    }
+
+    /// The text of a ticket with a leg of a probe, from a node to itself.
+    fn leg(node: PublicKey) -> String {
+        let place = serde_json::json!({"node": node, "root": "data", "path": ["a"]});
+        let empty = serde_json::json!({"count": "0", "digest": Digest::of(b"")});
+        let now = crate::transport::system_clock()();
+        let body = serde_json::json!({
+            "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": "tr_1", "attempt": "1",
+            "shard": {"fence": "1", "number": "0"}, "person": "ada", "source_node": node, "destination_node": node,
+            "execution": {
+                "action": "copy", "source": place, "destination": place,
+                "filters": {"include": [], "exclude": [], "min_size": null, "max_size": null, "modified_after_ns": null, "modified_before_ns": null},
+                "on_conflict": "fail", "compare": "size-mtime", "preserve": [], "verify": "in-transit", "checksums": [],
+                "encryption": "required", "delete_source": false, "delete_extraneous": false, "max_files": "1", "max_bytes": "1",
+                "max_entries": "1", "overwrites": empty, "deletes": empty, "rate_ceiling_bps": null, "qos_class": "bulk",
+                "probe": {"max_seconds": "1"}
+            },
+            "rate_ceiling_bps": null, "only_failed": false, "not_before": now, "expires": now.plus_ms(900_000),
+            "site": "", "project": "", "local_account": "", "leg": {"reads": "memory", "writes": "memory"}
+        });
+        let key = SigningKey::from_seed(&[2; 32]);
+        let document = Document::seal(DocumentType::Ticket, &body, &[&key]);
+        document.expect("a small body").text()
+    }
+
+    #[tokio::test]
+    async fn a_node_of_before_is_handed_no_leg_of_a_probe_and_is_named() {
+        let attached = attached(SHARES).await;
+        let folder = attached.folder.path();
+        let ticket = leg(attached.node);
+        let handed = attached.hub.start_attempt(&ticket, (folder, folder), "");
+        let problem = handed.await.expect_err("it knows none");
+        assert_eq!(problem.code, ControlCode::VersionUnsupported.as_str());
+        assert!(problem.to_string().contains(&attached.node.to_string()));
     }
 
     #[tokio::test]
