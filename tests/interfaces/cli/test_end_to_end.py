@@ -419,16 +419,30 @@ def test_why_and_diagnose_tell_the_same_of_a_transfer(anna: Person, here: str) -
 def test_a_probe_says_where_the_speed_goes_and_leaves_nothing(service: Service, anna: Person, here: str) -> None:
     target = service.destination / here
     target.mkdir()
-    told = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--seconds", "2", "--size", "8MiB", "--yes")
-    assert told.code == 0, told.err
+    asked = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "8MiB", "--yes", "--json")
+    assert asked.code == 0, asked.err
+    found = asked.document
+    assert next(leg["name"] for leg in found["legs"]) == "memory_to_memory"
+    assert all(leg["rate_bps"] for leg in found["legs"])
+    assert found["tightest"]
+    told = anna.run("watch", found["transfer"])
+    assert told.code == 0
     assert "storage to storage" in told.out
-    asked = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "8MiB", "--yes", "--json").document
-    assert next(leg["name"] for leg in asked["legs"]) == "memory_to_memory"
-    assert all(leg["rate_bps"] for leg in asked["legs"])
-    assert asked["tightest"]
-    again = anna.run("again", asked["transfer"], "--yes", "--json").document
-    assert len(again["legs"]) == 4
     assert list(target.iterdir()) == []
+
+
+def test_what_was_a_probe_is_asked_for_once_more_as_a_probe(service: Service, anna: Person, here: str) -> None:
+    target = service.destination / here
+    target.mkdir()
+    first = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "1MiB", "--no-wait", "--yes", "--json").document
+    again = anna.run("again", first["id"], "--no-wait", "--yes", "--json").document
+    assert again["probe"]
+    assert anna.run("cancel", again["id"]).code == 0
+
+
+def test_a_probe_shows_its_bounds_before_it_runs_and_refuses_others(anna: Person, here: str) -> None:
+    plan = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "8MiB")
+    assert "four legs of at most 8" in plan.out
     too_small = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "1kB", "--yes")
     assert (too_small.code, "1 MiB to 1 TiB" in too_small.err) == (2, True)
 

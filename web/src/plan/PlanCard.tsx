@@ -4,7 +4,7 @@ import { Alert, Text } from "@mantine/core";
 import { IconAlertTriangle, IconBan } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { Plan } from "../api/schema";
-import { count } from "../format/units";
+import { bytes, count } from "../format/units";
 import { visible } from "../format/text";
 import { t, tn } from "../i18n";
 import { Card, Copyable, Facts, Loading, Time } from "../ui/basics";
@@ -19,7 +19,7 @@ import classes from "./PlanCard.module.css";
 import { Refusals } from "./WordsBar";
 
 export function PlanCard({ plan }: { plan: Plan }) {
-  const { survey, decision } = plan;
+  const { survey, decision, probe } = plan;
   return (
     <Card
       title={t("plan.title")}
@@ -43,13 +43,14 @@ export function PlanCard({ plan }: { plan: Plan }) {
           <Text c="dimmed">{t("plan.surveyed", { n: count(plan.surveyed_entries) })}</Text>
         </>
       )}
-      {survey != null && <Counts survey={survey} etaS={plan.eta_s ?? null} estimate={plan.estimate ?? null} quotas={plan.quotas} />}
+      {probe != null && <Text fw={600}>{t("plan.probe", { bytes: bytes(probe.max_bytes), seconds: count(probe.max_seconds) })}</Text>}
+      {survey != null && probe == null && <Counts survey={survey} etaS={plan.eta_s ?? null} estimate={plan.estimate ?? null} quotas={plan.quotas} />}
       {plan.warnings.map((warning) => (
         <Alert key={warning} color="orange" icon={<IconAlertTriangle aria-hidden />}>
           <Prose>{warning}</Prose>
         </Alert>
       ))}
-      {survey != null && <Losses plan={plan} survey={survey} />}
+      {survey != null && probe == null && <Losses plan={plan} survey={survey} />}
       <Refusals refusals={plan.refusals} />
       {plan.notes.length > 0 && (
         <details>

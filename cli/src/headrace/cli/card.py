@@ -54,7 +54,10 @@ def plan_card(plan: m.Plan) -> RenderableType:
         if starts is not None:
             grid.add_row("starts", Text(local_time(starts), style="bold"))
         _add_times(grid, plan.hours, plan.intent.deadline)
-    if plan.survey is not None:
+    if plan.probe is not None:
+        most = f"{byte_size(plan.probe.max_bytes)} or {plan.probe.max_seconds} s each"
+        grid.add_row("measures", Text(f"four legs of at most {most}; nothing is left there", style="bold"))
+    elif plan.survey is not None:
         _add_survey(grid, plan.survey)
     if plan.eta_s is not None:
         found = plan.estimate

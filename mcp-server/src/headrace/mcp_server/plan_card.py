@@ -179,7 +179,10 @@ def _summary(plan: m.Plan) -> str:
     parts = [f"Plan {plan.id}{reads}."]
     if plan.words and (own := added(plan)):
         parts.append(f"Added by the assistant, not in the person's words: {'; '.join(quoted(one) for one in own)}.")
-    if plan.survey is not None:
+    if plan.probe is not None:
+        most = f"{byte_size(plan.probe.max_bytes)} or {plan.probe.max_seconds} s each"
+        parts.append(f"It only measures, in four legs of at most {most}, and leaves nothing at the destination.")
+    elif plan.survey is not None:
         parts.append(_touches(plan.survey))
     if plan.eta_s is not None:
         found = plan.estimate

@@ -185,6 +185,7 @@ export const asking = {
   "plan.stale": "This plan was made from other words",
   "plan.stale.detail": "What is asked for above was changed since. Make the plan again; this one can't be started here.",
   "plan.blocked.stale": "This plan was made from other words: make the plan again.",
+  "plan.probe": "Only measures: four legs of at most {bytes} or {seconds} s each. Nothing is left at the destination.",
   "plan.title": "Plan",
   "plan.page": "One plan",
   "plan.surveyed": "{n} names looked at so far. Nothing is written.",
