@@ -437,7 +437,6 @@ def test_what_was_a_probe_is_asked_for_once_more_as_a_probe(service: Service, an
     first = anna.run("probe", f"src:/{here}", f"dst:/{here}", "--size", "1MiB", "--no-wait", "--yes", "--json").document
     again = anna.run("again", first["id"], "--no-wait", "--yes", "--json").document
     assert again["probe"]
-    assert anna.run("cancel", again["id"]).code == 0
 
 
 def test_a_probe_shows_its_bounds_before_it_runs_and_refuses_others(anna: Person, here: str) -> None:
