@@ -177,11 +177,19 @@ impl RelPath {
     /// # Errors
     /// When the result is too long or too deep.
     pub fn join_path(&self, below: &Self) -> Result<Self, NameError> {
-        let mut builder = Builder::from(self);
-        for component in below.components() {
-            builder.push(component)?;
+        if self.is_root() || below.is_root() {
+            let whole = if self.is_root() { below } else { self };
+            return Ok(whole.clone());
         }
-        Ok(builder.finish())
+        // Every component was checked when it became part of a path.
+        if self.depth() + below.depth() > MAX_DEPTH {
+            return Err(NameError::TooDeep);
+        }
+        let joined = [&*self.0, b"/", &*below.0].concat();
+        if joined.len() > MAX_PATH_BYTES {
+            return Err(NameError::PathTooLong);
+        }
+        Ok(Self(joined.into()))
     }
 
     /// The raw bytes with `/` between components; empty for the folder itself.
@@ -207,7 +215,8 @@ impl RelPath {
     /// How many components.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.components().count()
+        let separators = self.0.iter().filter(|byte| **byte == b'/').count();
+        separators + usize::from(!self.is_root())
     }
 
     /// Whether this is the folder itself.
@@ -225,11 +234,14 @@ impl RelPath {
     /// The path without its last name; `None` for the folder itself.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
-        if self.is_root() {
-            return None;
-        }
+        (!self.is_root()).then(|| Self(self.parent_bytes().into()))
+    }
+
+    /// The bytes of [`RelPath::parent`]; none for the folder itself.
+    #[must_use]
+    pub fn parent_bytes(&self) -> &[u8] {
         let end = self.0.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-        Some(Self(self.0[..end].into()))
+        &self.0[..end]
     }
 
     /// What is left below `prefix`; `None` when this path is not at or below it.

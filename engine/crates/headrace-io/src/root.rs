@@ -21,8 +21,8 @@ use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::{PART_PREFIX, RelPath};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, StatxFlags, openat, openat2,
-    statat, statx,
+    AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, Statx, StatxFlags, openat,
+    openat2, statat, statx,
 };
 use rustix::io::Errno;
 use thiserror::Error;
@@ -472,51 +472,75 @@ fn read_link(dir: &Handle<'_>, name: &[u8]) -> io::Result<Box<[u8]>> {
     Ok(target.into())
 }
 
-/// What an open file is now, as `stat` says it: a network file system asks its server, however new what it remembers is.
+/// What an open file is now, and how many blocks of 512 bytes it takes: a network file system asks its server, however new what it
+/// remembers is. The entry's path is empty.
 ///
 /// # Errors
 /// What the kernel answers.
-pub fn stat_now(file: impl AsFd) -> io::Result<Stat> {
-    refresh(&file, b"", AtFlags::EMPTY_PATH)?;
-    Ok(rustix::fs::fstat(file)?)
+pub fn entry_now(file: impl AsFd) -> io::Result<(Entry, u64)> {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC;
+    match statx(&file, c"", flags, StatxFlags::BASIC_STATS) {
+        Ok(found) => Ok((entry_of_statx(&found), found.stx_blocks)),
+        Err(error) if has_no_statx(error) => {
+            let found = rustix::fs::fstat(file)?;
+            let blocks = u64::try_from(found.st_blocks).unwrap_or(0);
+            Ok((entry_of(&found, RelPath::root(), None), blocks))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Let the kernel ask the server of a network file system what a name is: it goes by what it was told up to a minute ago otherwise.
 fn refresh(from: impl AsFd, name: &[u8], flags: AtFlags) -> Result<(), Errno> {
     let flags = flags | AtFlags::STATX_FORCE_SYNC;
     match statx(from, name, flags, StatxFlags::BASIC_STATS) {
-        // Older kernels, and containers that forbid what they do not know.
-        Ok(_) | Err(Errno::NOSYS | Errno::PERM) => Ok(()),
+        Ok(_) => Ok(()),
+        Err(error) if has_no_statx(error) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Older kernels, and containers that forbid what they do not know.
+fn has_no_statx(error: Errno) -> bool {
+    matches!(error, Errno::NOSYS | Errno::PERM)
 }
 
 /// An entry from what `stat` says.
 #[must_use]
 pub fn entry_of(stat: &Stat, path: RelPath, target: Option<Box<[u8]>>) -> Entry {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
+    entry(stat.st_mode, FileState::of(stat), path, target)
+}
+
+/// The same from what `statx` says.
+fn entry_of_statx(found: &Statx) -> Entry {
+    let state = FileState::of_statx(found);
+    entry(found.stx_mode.into(), state, RelPath::root(), None)
+}
+
+fn entry(mode: u32, state: FileState, path: RelPath, target: Option<Box<[u8]>>) -> Entry {
+    let kind = match FileType::from_raw_mode(mode) {
         FileType::RegularFile => Kind::File,
         FileType::Directory => Kind::Dir,
         FileType::Symlink => Kind::Symlink,
         _ => Kind::Other,
     };
     let size = match kind {
-        Kind::File | Kind::Symlink => u64::try_from(stat.st_size).unwrap_or(0),
+        Kind::File | Kind::Symlink => state.size,
         Kind::Dir | Kind::Other => 0,
     };
     Entry {
         path,
         kind,
         size,
-        mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
-        version: FileState::of(stat).version(),
-        mode: stat.st_mode & 0o7777,
+        mtime_ns: nanoseconds(state.content_changed),
+        version: state.version(),
+        mode: mode & 0o7777,
         target,
     }
 }
 
-fn nanoseconds(seconds: impl Into<i128>, nanoseconds: impl Into<i128>) -> i128 {
-    seconds.into() * 1_000_000_000 + nanoseconds.into()
+fn nanoseconds((seconds, nanoseconds): (i64, u32)) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
 }
 
 /// Of a folder that is only gone through.
@@ -638,6 +662,21 @@ mod tests {
                     .map(|entry| entry.kind),
                 Some(Kind::Dir)
             );
+        }
+    }
+
+    #[test]
+    fn an_open_file_is_the_entry_that_its_name_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("five");
+        std::fs::write(&file, b"12345").expect("a file");
+        std::fs::hard_link(&file, folder.path().join("also")).expect("a second name");
+        for root in roots(folder.path()) {
+            let dir = root.dir(&RelPath::root()).expect("a folder");
+            let named = dir.entry(b"five", RelPath::root()).expect("readable");
+            let open = dir.open_unseen(b"five").expect("opened");
+            let (found, blocks) = entry_now(&open).expect("readable");
+            assert_eq!((Some(found), blocks * 512 >= 5), (named, true));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Versions of names in file systems: what they say, and when two of them stand for the same state.
 
 use headrace_core::version::Version;
-use rustix::fs::Stat;
+use rustix::fs::{Stat, Statx};
 
 /// A name that is alone for its inode.
 const ALONE: u8 = 1;
@@ -37,6 +37,18 @@ impl FileState {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             content_changed: (stat.st_mtime, nanoseconds(stat.st_mtime_nsec)),
             changed: (stat.st_ctime, nanoseconds(stat.st_ctime_nsec)),
+        }
+    }
+
+    /// From what `statx` says: the same as [`FileState::of`] makes of `stat`.
+    #[must_use]
+    pub fn of_statx(found: &Statx) -> Self {
+        Self {
+            inode: found.stx_ino,
+            is_shared: found.stx_nlink > 1,
+            size: found.stx_size,
+            content_changed: (found.stx_mtime.tv_sec, found.stx_mtime.tv_nsec),
+            changed: (found.stx_ctime.tv_sec, found.stx_ctime.tv_nsec),
         }
     }
 

@@ -107,6 +107,29 @@ fn a_part_has_no_final_name_before_it_is_published() {
 }
 
 #[test]
+fn a_file_has_the_permissions_that_were_set_last_whatever_it_was_made_with() {
+    on_every_target(|_, folder| {
+        // What the process withholds from new files (umask) is given as well.
+        let all: [&[u32]; 4] = [&[0o666], &[0o604, 0o640], &[0o640, 0o666], &[0o644, 0o600]];
+        for modes in all {
+            let made = modes.last().copied().unwrap_or_default();
+            let part = folder.create_unnamed(b".part", made).expect("a part");
+            for mode in modes {
+                let metadata = Metadata {
+                    mode: Some(*mode),
+                    mtime_ns: None,
+                };
+                part.set_metadata(metadata).expect("set");
+            }
+            part.publish(b"name", Existing::Keep).expect("published");
+            let found = folder.entry(b"name", RelPath::root()).expect("readable");
+            assert_eq!(found.map(|found| found.mode), Some(made));
+            folder.remove(b"name").expect("removed");
+        }
+    });
+}
+
+#[test]
 fn a_name_is_replaced_only_on_request() {
     on_every_target(|_, folder| {
         for holding in [Holding::Named, Holding::Unnamed] {

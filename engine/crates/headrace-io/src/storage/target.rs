@@ -133,6 +133,16 @@ pub trait Folder: Send + Sync {
         writing: Writing,
     ) -> io::Result<Arc<dyn Part>>;
 
+    /// As [`Folder::create`] with [`Holding::Unnamed`] and [`Writing::Buffered`], for a file that is to have the permission bits `mode` in the
+    /// end: a storage may give them at once to what has no name, so that [`Part::set_metadata`] has less to do.
+    ///
+    /// # Errors
+    /// As [`Folder::create`].
+    fn create_unnamed(&self, temporary: &[u8], mode: u32) -> io::Result<Arc<dyn Part>> {
+        let _ = mode;
+        self.create(temporary, Holding::Unnamed, Writing::Buffered)
+    }
+
     /// Open a file that an earlier session made with [`Holding::Named`].
     ///
     /// # Errors
@@ -241,7 +251,7 @@ pub trait Part: Send + Sync {
     /// What the storage answers.
     fn evict(&self) -> io::Result<()>;
 
-    /// Set metadata.
+    /// Set metadata, before it is published.
     ///
     /// # Errors
     /// What the storage answers.

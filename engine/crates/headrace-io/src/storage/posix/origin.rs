@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::read_full;
 use crate::descriptors::Share;
-use crate::root::{Dir, Root, entry_of, stat_now};
+use crate::root::{Dir, Root, entry_now};
 use crate::storage::{Listing, Origin, Reader, Removal};
 use crate::version::is_still;
 use crate::walk::{Walk, WalkLimits, walk};
@@ -32,12 +32,12 @@ pub struct PosixOrigin {
     root: Arc<Root>,
     start: RelPath,
     share: Arc<Share>,
-    /// Handles of the folders that were used last.
-    kept: Mutex<HashMap<RelPath, Arc<Dir>>>,
+    /// Handles of the folders that were used last, by their path below `start`.
+    kept: Mutex<HashMap<Box<[u8]>, Arc<Dir>>>,
 }
 
 /// A folder, and a name in it.
-type InFolder = (Arc<Dir>, Box<[u8]>);
+type InFolder<'a> = (Arc<Dir>, &'a [u8]);
 
 impl PosixOrigin {
     /// Read what is at `start` below `root`, with at most a `share` of descriptors held.
@@ -51,27 +51,26 @@ impl PosixOrigin {
         }
     }
 
-    fn full(&self, path: &RelPath) -> io::Result<RelPath> {
-        self.start.join_path(path).map_err(io::Error::other)
-    }
-
     /// Where an entry is; `None` for the root itself, which no folder here holds.
-    fn above(&self, path: &RelPath) -> io::Result<Option<InFolder>> {
-        let full = self.full(path)?;
-        let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else {
-            return Ok(None);
+    fn above<'a>(&'a self, path: &'a RelPath) -> io::Result<Option<InFolder<'a>>> {
+        let Some(name) = path.file_name() else {
+            let above = self.start.parent().zip(self.start.file_name());
+            let open = |(above, name)| Ok((Arc::new(self.root.dir(&above)?), name));
+            return above.map(open).transpose();
         };
-        if let Some(dir) = self.kept.lock().get(&parent) {
-            return Ok(Some((Arc::clone(dir), name.into())));
+        let above = path.parent_bytes();
+        if let Some(dir) = self.kept.lock().get(above) {
+            return Ok(Some((Arc::clone(dir), name)));
         }
-        let dir = Arc::new(self.root.dir(&parent)?);
+        let full = self.start.join_path(path).map_err(io::Error::other)?;
+        let dir = Arc::new(self.root.dir(&full.parent().unwrap_or_default())?);
         let mut kept = self.kept.lock();
         if kept.len() >= MAX_DIRS.min(self.share.count() / OF_SHARE) {
             // The walk goes through folders one after the other, so what was kept is mostly done with.
             kept.clear();
         }
-        kept.insert(parent, Arc::clone(&dir));
-        Ok(Some((dir, name.into())))
+        kept.insert(above.into(), Arc::clone(&dir));
+        Ok(Some((dir, name)))
     }
 }
 
@@ -82,7 +81,7 @@ impl Origin for PosixOrigin {
 
     fn entry(&self, path: &RelPath) -> io::Result<Option<Entry>> {
         let found = match self.above(path) {
-            Ok(Some((dir, name))) => dir.entry_now(&name, path.clone()),
+            Ok(Some((dir, name))) => dir.entry_now(name, path.clone()),
             Ok(None) => self.root.entry(&RelPath::root()),
             Err(error) => Err(error),
         };
@@ -96,7 +95,7 @@ impl Origin for PosixOrigin {
         let Some((dir, name)) = self.above(path)? else {
             return Ok(None);
         };
-        match dir.open_unseen(&name) {
+        match dir.open_unseen(name) {
             Ok(file) => Ok(Some(Arc::new(PosixReader(file)))),
             // A symlink stands there, or there is no folder any more where one was.
             Err(error)
@@ -113,9 +112,9 @@ impl Origin for PosixOrigin {
         let Some((dir, name)) = self.above(&then.path)? else {
             return Err(io::ErrorKind::IsADirectory.into());
         };
-        match dir.entry_now(&name, then.path.clone())? {
+        match dir.entry_now(name, then.path.clone())? {
             Some(now) if is_unchanged(&now, then) => {
-                unlinkat(dir.acting()?, &*name, AtFlags::empty())?;
+                unlinkat(dir.acting()?, name, AtFlags::empty())?;
                 Ok(Removal::Gone)
             }
             Some(_) => Ok(Removal::Changed),
@@ -125,7 +124,7 @@ impl Origin for PosixOrigin {
 
     fn remove_folder(&self, path: &RelPath) -> io::Result<()> {
         match self.above(path)? {
-            Some((dir, name)) => Ok(unlinkat(dir.acting()?, &*name, AtFlags::REMOVEDIR)?),
+            Some((dir, name)) => Ok(unlinkat(dir.acting()?, name, AtFlags::REMOVEDIR)?),
             None => Err(io::ErrorKind::ResourceBusy.into()),
         }
     }
@@ -146,12 +145,8 @@ impl Reader for PosixReader {
     }
 
     fn still(&self, then: &Entry) -> io::Result<Option<Sparse>> {
-        let stat = stat_now(&self.0)?;
-        let now = entry_of(&stat, RelPath::root(), None);
-        let allocated = u64::try_from(stat.st_blocks)
-            .unwrap_or(0)
-            .saturating_mul(STAT_BLOCK_BYTES);
-        let sparse = if allocated < now.size {
+        let (now, blocks) = entry_now(&self.0)?;
+        let sparse = if blocks.saturating_mul(STAT_BLOCK_BYTES) < now.size {
             Sparse::Yes
         } else {
             Sparse::No

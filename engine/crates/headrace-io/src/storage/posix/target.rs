@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use headrace_core::entry::Entry;
@@ -95,7 +95,8 @@ impl PosixFolder {
     }
 
     /// A file without a name, and how it is written; `None` where the file system makes none.
-    fn create_unnamed(&self, writing: Writing) -> io::Result<Option<(File, Writing)>> {
+    /// Nobody else can open what has no name, so it may have its permission bits from the beginning.
+    fn without_name(&self, writing: Writing, mode: Mode) -> io::Result<Option<(File, Writing)>> {
         if !self.found.unnamed.load(Ordering::Relaxed) {
             return Ok(None);
         }
@@ -103,12 +104,12 @@ impl PosixFolder {
         let here = self.dir.acting()?;
         if writing == Writing::Direct {
             // Where that is refused, it may be for either reason.
-            let direct = patiently(|| openat(&here, ".", flags | OFlags::DIRECT, private()));
+            let direct = patiently(|| openat(&here, ".", flags | OFlags::DIRECT, mode));
             if let Ok(handle) = direct {
                 return Ok(Some((handle.into(), Writing::Direct)));
             }
         }
-        match patiently(|| openat(&here, ".", flags, private())) {
+        match patiently(|| openat(&here, ".", flags, mode)) {
             Ok(handle) => Ok(Some((handle.into(), Writing::Buffered))),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
                 self.found.unnamed.store(false, Ordering::Relaxed);
@@ -125,12 +126,13 @@ impl PosixFolder {
         spare: &[u8],
         writing: Writing,
     ) -> io::Result<Arc<dyn Part>> {
-        let inode = rustix::fs::fstat(&file)?.st_ino;
+        let stat = rustix::fs::fstat(&file)?;
         Ok(Arc::new(PosixPart {
             dir: Arc::clone(&self.dir),
             device: self.device,
             file,
-            inode,
+            inode: stat.st_ino,
+            mode: AtomicU32::new(stat.st_mode & 0o7777),
             name,
             spare: spare.into(),
             writing,
@@ -175,7 +177,7 @@ impl Folder for PosixFolder {
         writing: Writing,
     ) -> io::Result<Arc<dyn Part>> {
         if holding == Holding::Unnamed
-            && let Some((file, writing)) = self.create_unnamed(writing)?
+            && let Some((file, writing)) = self.without_name(writing, private())?
         {
             return self.part(file, None, temporary, writing);
         }
@@ -183,6 +185,14 @@ impl Folder for PosixFolder {
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let (handle, writing) = open_for(&self.dir, temporary, flags, writing)?;
         self.part(handle, Some(temporary.into()), temporary, writing)
+    }
+
+    fn create_unnamed(&self, temporary: &[u8], mode: u32) -> io::Result<Arc<dyn Part>> {
+        let mode_asked = Mode::from_raw_mode(mode & 0o777);
+        match self.without_name(Writing::Buffered, mode_asked)? {
+            Some((file, _)) => self.part(file, None, temporary, Writing::Buffered),
+            None => self.create(temporary, Holding::Unnamed, Writing::Buffered),
+        }
     }
 
     fn reopen(&self, temporary: &[u8], writing: Writing) -> io::Result<Arc<dyn Part>> {
@@ -249,6 +259,8 @@ struct PosixPart {
     device: u64,
     file: File,
     inode: u64,
+    /// Permission bits as this process last knew them.
+    mode: AtomicU32,
     /// Its temporary name; `None` for a file without one.
     name: Option<Box<[u8]>>,
     /// A name that may be used on the way when a file without one replaces another.
@@ -314,7 +326,13 @@ impl Part for PosixPart {
 
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
         let _acting = self.dir.acting()?;
-        set_metadata(&self.file, metadata)
+        // Whoever sees a name may change what it is of; what was made without one is as it was made.
+        let is_unseen = self.name.is_none() && !self.spare.is_empty();
+        let now = self.mode.load(Ordering::Acquire);
+        let mode = metadata.mode.filter(|mode| !is_unseen || *mode != now);
+        set_metadata(&self.file, Metadata { mode, ..metadata })?;
+        self.mode.store(mode.unwrap_or(now), Ordering::Release);
+        Ok(())
     }
 
     fn sync_content(&self) -> io::Result<()> {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use headrace_core::batch::{BatchFile, Sparse, read_batch};
 use headrace_core::code::Failure;
-use headrace_core::integrity::{PieceHash, piece_hash};
+use headrace_core::entry::Entry;
+use headrace_core::integrity::PieceHash;
 use headrace_core::journal::Record;
 use headrace_core::message::{FileResult, Message};
 use headrace_core::name::RelPath;
 use headrace_core::wire::WireError;
-use headrace_io::storage::{Holding, Part, Writing};
+use headrace_io::storage::{Folder, Part};
 
 use super::epoch::WholeFile;
 use super::incoming::{Incoming, Phase};
@@ -18,6 +19,21 @@ use super::unit::write_sparse;
 use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
 use crate::session::state_failed;
+
+/// The folder that the last small file of a batch went to: the next one mostly goes there, too.
+struct Above {
+    /// That file.
+    of: RelPath,
+    path: RelPath,
+    folder: Arc<dyn Folder>,
+}
+
+impl Above {
+    /// Whether an entry goes to the same folder.
+    fn holds(&self, entry: &RelPath) -> bool {
+        self.of.parent_bytes() == entry.parent_bytes() && !self.of.is_root() && !entry.is_root()
+    }
+}
 
 impl Landing {
     /// Take the files of a batch, as far as there is room before the session `is_over`; gives how many it has.
@@ -37,7 +53,7 @@ impl Landing {
                 .map(|file| active.get(&file.file).cloned())
                 .collect()
         };
-        let mut received = 0;
+        let (mut received, mut above) = (0, None);
         let mut whole = Vec::with_capacity(files.len());
         for (file, incoming) in files.iter().zip(wanted) {
             let Some(incoming) = incoming else { continue };
@@ -53,7 +69,7 @@ impl Landing {
                 }
             };
             received += file.bytes.len() as u64;
-            whole.extend(self.small_file(file, incoming, place)?);
+            whole.extend(self.small_file(file, incoming, place, &mut above)?);
         }
         self.count_received(received);
         self.all_whole(whole);
@@ -71,6 +87,7 @@ impl Landing {
         file: &BatchFile<'_>,
         incoming: Arc<Incoming>,
         place: Place,
+        above: &mut Option<Above>,
     ) -> Result<Option<WholeFile>, Failure> {
         let mut state = incoming.state.lock();
         if state.generation != file.generation || state.phase != Phase::Arriving {
@@ -92,7 +109,7 @@ impl Landing {
         }
         match self
             .counters
-            .time(Stage::Write, || self.write_small(file, &state.entry))
+            .time(Stage::Write, || self.write_small(file, &state.entry, above))
         {
             Ok(part) => {
                 state.phase = Phase::Whole;
@@ -116,19 +133,21 @@ impl Landing {
     fn write_small(
         &self,
         file: &BatchFile<'_>,
-        entry: &headrace_core::entry::Entry,
+        entry: &Entry,
+        above: &mut Option<Above>,
     ) -> Result<Arc<dyn Part>, Failure> {
-        let path = self.full_path(&entry.path)?;
-        let (folder, _) = self.folder_above(&path)?;
+        let Above { path, folder, .. } = match above.take() {
+            Some(same) if same.holds(&entry.path) => above.insert(same),
+            _ => above.insert(self.above(&entry.path)?),
+        };
         let temporary = self.folders.temporary(self.new_part_number());
         let failed = |error| self.failed(&error, entry, "writing");
         let _together = folder.together().map_err(failed)?;
         let part = folder
-            .create(&temporary, Holding::Unnamed, Writing::Buffered)
+            .create_unnamed(&temporary, self.mode(entry))
             .map_err(failed)?;
         if part.is_named() {
-            let above = path.parent().unwrap_or_default();
-            self.note_used(above)
+            self.note_used(path.clone())
                 .inspect_err(|_| drop(part.discard()))?;
         }
         let written = match file.sparse {
@@ -144,6 +163,16 @@ impl Landing {
                 Err(failed(error))
             }
         }
+    }
+
+    fn above(&self, entry: &RelPath) -> Result<Above, Failure> {
+        let path = self.full_path(entry)?.parent().unwrap_or_default();
+        let (folder, _) = self.folder_at(&path)?;
+        Ok(Above {
+            of: entry.clone(),
+            path,
+            folder,
+        })
     }
 
     /// Remember, over a crash of this process, that temporaries of small files have names in this folder: no record speaks of each.

@@ -682,7 +682,10 @@ impl Landing {
         self.folder_at(&path.parent().unwrap_or_default())
     }
 
-    fn folder_at(&self, path: &RelPath) -> Result<(Arc<dyn Folder>, Freshness), Failure> {
+    pub(super) fn folder_at(
+        &self,
+        path: &RelPath,
+    ) -> Result<(Arc<dyn Folder>, Freshness), Failure> {
         let (folder, freshness) = self
             .folders
             .get(path)

@@ -105,12 +105,15 @@ impl Landing {
         }
         self.journal_arrivals(&pending.units, &whole)?;
         let published = self.keep_good(whole, |file| self.publish(file))?;
-        for file in &published {
-            pending.folders.insert(
-                self.full_path(&file.entry.path)?
-                    .parent()
-                    .unwrap_or_default(),
-            );
+        // Those that follow each other are mostly in one folder.
+        let in_one = |left: &Sealed, right: &Sealed| {
+            left.entry.path.parent_bytes() == right.entry.path.parent_bytes()
+        };
+        for files in published.chunk_by(in_one) {
+            if let Some(file) = files.first() {
+                let path = self.full_path(&file.entry.path)?;
+                pending.folders.insert(path.parent().unwrap_or_default());
+            }
         }
         self.sync_folders(&pending.folders)?;
         if !published.is_empty() || !pending.units.is_empty() {
@@ -222,8 +225,14 @@ impl Landing {
     }
 
     fn publish(&self, file: &Sealed) -> Result<(), Failure> {
-        let path = self.full_path(&file.entry.path)?;
-        let name = path.file_name().unwrap_or_default();
+        let of_root;
+        let name = match file.entry.path.file_name() {
+            Some(name) => name,
+            None => {
+                of_root = self.full_path(&file.entry.path)?;
+                of_root.file_name().unwrap_or_default()
+            }
+        };
         let published = match &file.incoming.replaces {
             None => file
                 .part

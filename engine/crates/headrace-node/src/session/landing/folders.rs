@@ -40,6 +40,16 @@ struct Kept {
     clock: u64,
 }
 
+impl Kept {
+    /// Use the handle of a folder, if it is kept.
+    fn find<T>(&mut self, path: &RelPath, take: impl FnOnce(&mut Handle) -> T) -> Option<T> {
+        self.clock += 1;
+        let handle = self.handles.get_mut(path)?;
+        handle.used = self.clock;
+        Some(take(handle))
+    }
+}
+
 struct Handle {
     folder: Arc<dyn Folder>,
     freshness: Freshness,
@@ -81,31 +91,32 @@ impl Folders {
 
     /// Open a folder, or take the handle that is kept. Who is told that it is just opened makes it ready for what lands in it.
     pub(super) fn get(&self, path: &RelPath) -> io::Result<(Arc<dyn Folder>, Freshness)> {
-        let folder = self.look(path)?;
-        let mut kept = self.kept.lock();
-        let freshness = kept.handles.get_mut(path).map(|handle| {
+        let found = self.kept.lock().find(path, |handle| {
             let ready = match handle.freshness {
                 Freshness::JustOpened => Freshness::Old,
                 other => other,
             };
-            std::mem::replace(&mut handle.freshness, ready)
+            let was = std::mem::replace(&mut handle.freshness, ready);
+            (Arc::clone(&handle.folder), was)
         });
-        Ok((folder, freshness.unwrap_or(Freshness::JustOpened)))
+        match found {
+            Some(found) => Ok(found),
+            None => Ok((self.open(path, Freshness::Old)?, Freshness::JustOpened)),
+        }
     }
 
     /// The same for who only looks at what is there.
     pub(super) fn look(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
-        {
-            let mut kept = self.kept.lock();
-            kept.clock += 1;
-            let now = kept.clock;
-            if let Some(handle) = kept.handles.get_mut(path) {
-                handle.used = now;
-                return Ok(Arc::clone(&handle.folder));
-            }
-        }
+        let found = self
+            .kept
+            .lock()
+            .find(path, |handle| Arc::clone(&handle.folder));
+        found.map_or_else(|| self.open(path, Freshness::JustOpened), Ok)
+    }
+
+    fn open(&self, path: &RelPath, freshness: Freshness) -> io::Result<Arc<dyn Folder>> {
         let folder = self.target.folder(path)?;
-        self.keep(path.clone(), Arc::clone(&folder), Freshness::JustOpened);
+        self.keep(path.clone(), Arc::clone(&folder), freshness);
         Ok(folder)
     }
 

@@ -172,14 +172,28 @@ impl Supply {
                 generation,
                 decisions,
             } => {
-                for (index, decision) in (0..).zip(decisions) {
-                    self.decided(first.saturating_add(index), generation, decision)?;
+                let mut small = Vec::new();
+                let decided = (0..).zip(decisions).try_for_each(|(index, decision)| {
+                    let id = first.saturating_add(index);
+                    self.decided(id, generation, decision, &mut small)
+                });
+                // Together, so that who waits for work finds whole batches.
+                if !small.is_empty() {
+                    self.enqueue(|queue| {
+                        for (file, size) in small {
+                            queue.push_small(file, size);
+                        }
+                    });
                 }
+                decided
+            }
+            Message::Results(results) => {
+                for (id, result) in &results {
+                    self.result(*id, *result)?;
+                }
+                self.settle(results.iter().map(|(id, _)| *id));
                 Ok(())
             }
-            Message::Results(results) => results
-                .iter()
-                .try_for_each(|(id, result)| self.result(*id, *result)),
             Message::Resend {
                 file,
                 generation,
@@ -213,14 +227,21 @@ impl Supply {
         self.over.load(Ordering::Acquire)
     }
 
-    fn decided(&self, id: u64, generation: u16, decision: Decision) -> Result<(), Failure> {
+    /// Do what was decided of an entry; small files that are to be sent are put to `small`.
+    fn decided(
+        &self,
+        id: u64,
+        generation: u16,
+        decision: Decision,
+        small: &mut Vec<(Arc<Outgoing>, u64)>,
+    ) -> Result<(), Failure> {
         let Some(file) = self.active.lock().get(&id).cloned() else {
             return Err(violation(&WireError::contradiction(
                 "a decision about nothing",
             )));
         };
         if decision == Decision::Nothing {
-            self.settle(id);
+            self.settle([id]);
             return Ok(());
         }
         let (size, current) = {
@@ -255,9 +276,7 @@ impl Supply {
         match decision {
             Decision::Nothing => {}
             Decision::Compare => self.enqueue(|queue| queue.push_compare(file)),
-            Decision::Send if self.spec.geometry.is_small(size) => {
-                self.enqueue(|queue| queue.push_small(file, size));
-            }
+            Decision::Send if self.spec.geometry.is_small(size) => small.push((file, size)),
             Decision::Send => {
                 file.state.lock().units_left = units;
                 self.enqueue(|queue| {
@@ -279,7 +298,11 @@ impl Supply {
         Ok(())
     }
 
+    /// Note a result, where something follows from it.
     fn result(&self, id: u64, result: FileResult) -> Result<(), Failure> {
+        if !self.spec.delete_source {
+            return Ok(());
+        }
         let outcome = match result {
             FileResult::Failed(_) => None,
             FileResult::Done => Some(Outcome::Identical(None)),
@@ -293,14 +316,13 @@ impl Supply {
                 })
             }
         };
-        if let Some(outcome) = outcome.filter(|_| self.spec.delete_source) {
+        if let Some(outcome) = outcome {
             let mut ledger = self.ledger.lock();
             if id >= ledger.count() {
                 return Err(violation(&WireError::contradiction("a result of nothing")));
             }
             ledger.record(id, outcome).map_err(state_failed)?;
         }
-        self.settle(id);
         Ok(())
     }
 
@@ -341,9 +363,11 @@ impl Supply {
         Ok(())
     }
 
-    fn settle(&self, id: u64) {
+    fn settle(&self, ids: impl IntoIterator<Item = u64>) {
         let mut active = self.active.lock();
-        active.remove(&id);
+        for id in ids {
+            active.remove(&id);
+        }
         if active.len() <= self.spec.window as usize / 2 {
             self.settled.notify_all();
         }
