@@ -7,7 +7,9 @@ use headrace_core::message::Message;
 use headrace_io::root::Root;
 use parking_lot::Mutex;
 
-use super::landing::{Accepted, Answers, Finished, Landing, READERS, UnitSink, WINDOW};
+use super::landing::{
+    Accepted, Answers, Content, Finished, Landing, LandingSpec, READERS, UnitSink, WINDOW,
+};
 use super::link::Guard;
 use super::run::{Context, Done, POLL};
 use super::supply::{Orders, Outlet, Piece, Removed, Supply};
@@ -46,8 +48,12 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
     let counters = &context.shared.counters;
     let to_supply = Arc::new(ToSupply::default());
     let answers: Arc<dyn Answers> = Arc::clone(&to_supply) as _;
+    let spec = LandingSpec {
+        content: Content::AtHand,
+        ..context.landing_spec(to, unit_bytes)?
+    };
     let landing = Landing::open(
-        context.landing_spec(to, unit_bytes)?,
+        spec,
         answers,
         Arc::clone(counters),
         Arc::clone(&context.plane.buffers),

@@ -473,6 +473,7 @@ impl Context<'_> {
             scratch: self.folder.to_owned(),
             // A million numbers for each millisecond: no session begins where another has been.
             first_part: u64::try_from(since_epoch.as_millis()).unwrap_or(0) << 20,
+            content: super::landing::Content::Sent,
             geometry: super::landing::Geometry::new(unit_bytes),
             epochs: self.spec.tuning.epochs,
             share: Arc::clone(self.share),

@@ -16,7 +16,7 @@ use headrace_io::descriptors::Descriptors;
 use headrace_io::storage::Target;
 use headrace_io::storage::simulated::Disk;
 
-use super::landing::{EpochRules, Geometry, LandingSpec};
+use super::landing::{Content, EpochRules, Geometry, LandingSpec};
 
 /// Files cut so small that little content makes many units.
 pub(crate) const GEOMETRY: Geometry = Geometry {
@@ -71,6 +71,7 @@ pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, F
         state: state.map_err(super::state_failed)?,
         scratch: scratch.to_owned(),
         first_part: 0,
+        content: Content::Sent,
         geometry: GEOMETRY,
         epochs: EpochRules::default(),
         share: Arc::new(Descriptors::new(1 << 16).share()),

@@ -99,10 +99,7 @@ impl Landing {
                 "a small file of the wrong length",
             )));
         }
-        let found = self
-            .counters
-            .time(Stage::Verify, || piece_hash(size, 0, file.bytes));
-        if found != file.hash {
+        if !self.is_good(size, 0, file.bytes, &file.hash) {
             drop(state);
             self.resend(&incoming, file.generation, 0)?;
             return Ok(None);

@@ -34,7 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::filter::Filter;
-use headrace_core::integrity::BLOCK_BYTES;
+use headrace_core::integrity::{BLOCK_BYTES, PieceHash, piece_hash};
 use headrace_core::journal::Record;
 use headrace_core::message::{FileResult, Message, Totals};
 use headrace_core::name::RelPath;
@@ -62,7 +62,7 @@ use self::read_back::ReadBack;
 use self::resume::{ReceivedCount, Resume};
 pub use self::unit::{Accepted, UnitSink};
 use super::binding::fenced_off;
-use super::counters::{Counters, add};
+use super::counters::{Counters, Stage, add};
 use super::ledger::{Ledger, Outcome};
 use super::{contained, state_failed};
 
@@ -131,6 +131,15 @@ impl Default for EpochRules {
     }
 }
 
+/// Where content comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Another node: it is hashed again before it counts.
+    Sent,
+    /// The memory of this process, where it was hashed when it was read: hashing the same bytes again would tell nothing.
+    AtHand,
+}
+
 /// What a landing is for.
 pub struct LandingSpec {
     /// The transfer.
@@ -157,6 +166,8 @@ pub struct LandingSpec {
     pub scratch: PathBuf,
     /// First number for temporaries of this session: higher than any of an earlier one.
     pub first_part: u64,
+    /// Where content comes from.
+    pub content: Content,
     /// How files are cut.
     pub geometry: Geometry,
     /// When epochs are due.
@@ -326,6 +337,12 @@ impl Landing {
     #[must_use]
     pub fn geometry(&self) -> Geometry {
         self.spec.geometry
+    }
+
+    /// Whether a piece of a file of `size` bytes is what its hash says.
+    fn is_good(&self, size: u64, offset: u64, piece: &[u8], hash: &PieceHash) -> bool {
+        let found = || piece_hash(size, offset, piece) == *hash;
+        self.spec.content == Content::AtHand || self.counters.time(Stage::Verify, found)
     }
 
     /// The file with this number, if content for it is still wanted.

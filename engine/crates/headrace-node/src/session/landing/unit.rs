@@ -9,7 +9,7 @@ use headrace_core::batch::Sparse;
 use headrace_core::code::Failure;
 use headrace_core::codec::to_usize;
 use headrace_core::entry::Entry;
-use headrace_core::integrity::{PieceHash, WholeFile, piece_hash, unit_hash};
+use headrace_core::integrity::{PieceHash, WholeFile, unit_hash};
 use headrace_core::journal::{Identity, Record};
 use headrace_core::message::Message;
 use headrace_core::wire::WireError;
@@ -271,9 +271,8 @@ impl UnitSink {
         let length = to_usize(self.next_length());
         let buffer = self.buffer.as_deref().unwrap_or_default();
         let block = &buffer[self.filled..self.filled + length];
-        let counters = &self.writes.landing.counters;
-        let found = counters.time(Stage::Verify, || piece_hash(self.size, self.offset, block));
-        if found != hash {
+        let landing = &self.writes.landing;
+        if !landing.is_good(self.size, self.offset, block, &hash) {
             return self.refuse();
         }
         self.filled += length;
@@ -304,11 +303,9 @@ impl UnitSink {
             self.room(length)?.fill(0);
             return self.accept(hash);
         }
-        let counters = &self.writes.landing.counters;
-        let found = counters.time(Stage::Verify, || {
-            piece_hash(self.size, self.offset, &ZEROS[..to_usize(length)])
-        });
-        if found != hash {
+        let zeros = &ZEROS[..to_usize(length)];
+        let landing = &self.writes.landing;
+        if !landing.is_good(self.size, self.offset, zeros, &hash) {
             return self.refuse();
         }
         self.write();
