@@ -130,6 +130,28 @@ fn a_file_has_the_permissions_that_were_set_last_whatever_it_was_made_with() {
 }
 
 #[test]
+fn a_part_shares_all_content_or_none_of_it() {
+    on_every_storage(|_, folder, origin| {
+        put(folder, b"from", b"content");
+        let from = origin.open(&path(b"from")).expect("readable");
+        let from = from.expect("a file");
+        let part = folder.create(b".part-1", Holding::Named, Writing::Buffered);
+        let part = part.expect("a part");
+        part.write_at(b"its own content", 0).expect("written");
+        let shared = part.share(&*from).expect("an answer, wherever this runs");
+        let mut bytes = [0; 20];
+        let count = part.read_at(&mut bytes, 0).expect("readable");
+        let expected: &[u8] = if shared {
+            b"content"
+        } else {
+            b"its own content"
+        };
+        assert_eq!(&bytes[..count], expected);
+        part.discard().expect("discarded");
+    });
+}
+
+#[test]
 fn a_name_is_replaced_only_on_request() {
     on_every_target(|_, folder| {
         for holding in [Holding::Named, Holding::Unnamed] {

@@ -1,6 +1,7 @@
 //! What a storage does that files are read from.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use headrace_core::batch::Sparse;
@@ -66,6 +67,11 @@ pub trait Reader: Send + Sync {
 
     /// Whether so many bytes from `offset` lie wholly in a hole. Where the storage cannot tell, they do not.
     fn is_hole(&self, offset: u64, length: u64) -> bool;
+
+    /// The descriptor that it reads from, where it is a file of this machine; see [`Part::share`](super::Part::share).
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// So many bytes from `offset` are read soon. A storage may do nothing.
     fn read_ahead(&self, offset: u64, length: u64);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use headrace_core::entry::Entry;
 use headrace_core::name::RelPath;
 
-use super::Removal;
+use super::{Reader, Removal};
 use crate::account::Acting;
 
 /// Metadata that is set when a file or folder is complete; `None` leaves a field as it is.
@@ -226,6 +226,16 @@ pub trait Part: Send + Sync {
     /// # Errors
     /// What the storage answers, among them that there is not enough space.
     fn allocate(&self, size: u64) -> io::Result<()>;
+
+    /// Have the content of another file at once, without copying it, until either is changed: all of it, with its size and holes. `false`
+    /// where the storage can't do that with these two; the part is as it was then.
+    ///
+    /// # Errors
+    /// What the storage answers, among them that there is not enough space.
+    fn share(&self, with: &dyn Reader) -> io::Result<bool> {
+        let _ = with;
+        Ok(false)
+    }
 
     /// Set the size; what is beyond reads as zeros.
     ///

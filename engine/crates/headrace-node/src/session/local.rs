@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::Message;
 use headrace_io::root::Root;
+use headrace_io::storage::{Part, Reader};
 use parking_lot::Mutex;
 
 use super::landing::{
@@ -199,10 +200,24 @@ impl LandingOutlet<'_> {
 }
 
 impl Outlet for LandingOutlet<'_> {
+    fn share(
+        &mut self,
+        file: u64,
+        generation: u16,
+        from: &dyn Reader,
+    ) -> Result<Option<Arc<dyn Part>>, Failure> {
+        self.landing.share(file, generation, from)
+    }
+
     fn block(&mut self, piece: &Piece, bytes: &[u8]) -> Result<(), Failure> {
         if let Some(unit) = self.unit(piece)? {
-            unit.room(bytes.len() as u64)?.copy_from_slice(bytes);
-            let accepted = unit.accept(piece.hash)?;
+            let length = bytes.len() as u64;
+            let accepted = if unit.is_shared() {
+                unit.accept_shared(length, piece.hash)?
+            } else {
+                unit.room(length)?.copy_from_slice(bytes);
+                unit.accept(piece.hash)?
+            };
             self.after(accepted, piece);
         }
         Ok(())

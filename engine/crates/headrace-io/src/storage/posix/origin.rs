@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use headrace_core::batch::Sparse;
@@ -153,6 +154,10 @@ impl Reader for PosixReader {
         };
         let same = now.kind == then.kind && is_still(&now.version, &then.version);
         Ok(same.then_some(sparse))
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.0.as_fd())
     }
 
     fn is_hole(&self, offset: u64, length: u64) -> bool {

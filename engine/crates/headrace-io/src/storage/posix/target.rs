@@ -22,7 +22,7 @@ use crate::descriptors::patiently;
 use crate::probe::is_memory;
 use crate::root::{Dir, Handle, Root};
 use crate::storage::{
-    Existing, Folder, Holding, Metadata, Part, Removal, Replaced, Target, Writing,
+    Existing, Folder, Holding, Metadata, Part, Reader, Removal, Replaced, Target, Writing,
 };
 use crate::version::is_same_content;
 
@@ -302,6 +302,19 @@ impl Part for PosixPart {
         match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), 0, size) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.set_size(size),
             answer => Ok(answer?),
+        }
+    }
+
+    fn share(&self, with: &dyn Reader) -> io::Result<bool> {
+        let Some(from) = with.descriptor() else {
+            return Ok(false);
+        };
+        let _acting = self.dir.acting()?;
+        match rustix::fs::ioctl_ficlone(&self.file, from) {
+            Ok(()) => Ok(true),
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::IO)) => Err(error.into()),
+            // Not on this file system, from another one, or not for these two files.
+            Err(_) => Ok(false),
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct IncomingState {
     begun: Bitmap,
     /// Whether the temporary is of an earlier session, which may have written more than its journal says.
     pub(super) is_taken_up: bool,
+    /// Whether the temporary shares all content with the source.
+    pub(super) is_shared: bool,
     /// The source has read all that was asked for.
     pub(super) ended: bool,
     /// Bytes of it that are counted as durable.
@@ -93,6 +95,7 @@ impl IncomingState {
             units: Bitmap::new(units),
             begun: Bitmap::new(units),
             is_taken_up: false,
+            is_shared: false,
             tree: HashTree::new(units, WholeFile::Yes),
             ended: false,
             durable_bytes: 0,

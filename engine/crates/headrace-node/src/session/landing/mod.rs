@@ -20,6 +20,7 @@ mod moved;
 mod places;
 mod read_back;
 mod resume;
+mod share;
 mod unit;
 
 #[cfg(test)]
@@ -30,7 +31,7 @@ mod power_loss;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::filter::Filter;
@@ -209,6 +210,8 @@ pub struct Landing {
     /// Folders in which temporaries of small files have names, as far as the journal knows.
     used: Mutex<HashSet<RelPath>>,
     next_part: AtomicU64,
+    /// Whether files may share their content with their sources, as far as was tried.
+    may_share: AtomicBool,
     /// Files that have left `active` and of which the source is being told.
     telling: AtomicU64,
     /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
@@ -287,6 +290,7 @@ impl Landing {
             pending_changed: Condvar::new(),
             read_back: ReadBack::default(),
             next_part: AtomicU64::new(spec.first_part),
+            may_share: AtomicBool::new(true),
             telling: AtomicU64::new(0),
             failure: Mutex::default(),
             answers,

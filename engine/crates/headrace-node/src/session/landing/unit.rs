@@ -43,6 +43,8 @@ pub struct UnitSink {
     sparse: Sparse,
     /// Whether its part of the file is all hole, so that zeros need not be written.
     is_hole: bool,
+    /// Whether its content is there already.
+    pub(super) is_shared: bool,
     offset: u64,
     end: u64,
     blocks: Vec<PieceHash>,
@@ -109,7 +111,7 @@ impl Landing {
                 return Ok(None);
             }
         };
-        let is_hole = state.begin_unit(unit);
+        let (is_hole, is_shared) = (state.begin_unit(unit), state.is_shared);
         drop(state);
         let end = size.min(offset + geometry.unit_bytes);
         let writes = Arc::new(UnitWrites {
@@ -128,6 +130,7 @@ impl Landing {
             geometry,
             sparse,
             is_hole,
+            is_shared,
             offset,
             end,
             blocks,
@@ -143,22 +146,12 @@ impl Landing {
             return Ok(Arc::clone(&open.part));
         }
         let entry = &state.entry;
-        let path = self.full_path(&entry.path)?;
-        let (folder, _) = self.folder_above(&path)?;
         let writing = if sparse == Sparse::Yes {
             Writing::Buffered
         } else {
             self.writing_of(entry)
         };
-        let (part, number) = loop {
-            let number = self.new_part_number();
-            match folder.create(&self.folders.temporary(number), Holding::Named, writing) {
-                // A clock that went back: an earlier session used this number.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(self.failed(&error, entry, "creating")),
-                Ok(part) => break (part, number),
-            }
-        };
+        let (part, number) = self.new_part(entry, writing)?;
         let sized = match sparse {
             Sparse::Yes => part.set_size(entry.size),
             Sparse::No => part.allocate(padded(&*part, entry.size)),
@@ -167,6 +160,38 @@ impl Landing {
             drop(part.discard());
             return Err(self.failed(&error, entry, "reserving space for"));
         }
+        self.begin_part(state, &part, number)?;
+        Ok(part)
+    }
+
+    /// Make an empty temporary for a file; it and its number.
+    pub(super) fn new_part(
+        &self,
+        entry: &Entry,
+        writing: Writing,
+    ) -> Result<(Arc<dyn Part>, u64), Failure> {
+        let path = self.full_path(&entry.path)?;
+        let (folder, _) = self.folder_above(&path)?;
+        loop {
+            let number = self.new_part_number();
+            match folder.create(&self.folders.temporary(number), Holding::Named, writing) {
+                // A clock that went back: an earlier session used this number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(self.failed(&error, entry, "creating")),
+                Ok(part) => return Ok((part, number)),
+            }
+        }
+    }
+
+    /// Let a file arrive in this temporary.
+    pub(super) fn begin_part(
+        &self,
+        state: &mut IncomingState,
+        part: &Arc<dyn Part>,
+        number: u64,
+    ) -> Result<(), Failure> {
+        let entry = &state.entry;
+        let path = self.full_path(&entry.path)?;
         // Its units count only if it can be found again.
         self.touch_folder_above(&path);
         let (path, identity, inode) = (entry.path.clone(), Identity::from(entry), part.inode());
@@ -177,10 +202,10 @@ impl Landing {
             inode,
         });
         state.part = Some(OpenPart {
-            part: Arc::clone(&part),
+            part: Arc::clone(part),
             number,
         });
-        Ok(part)
+        Ok(())
     }
 
     /// How a file is best written.
@@ -314,7 +339,7 @@ impl UnitSink {
         Ok(Accepted::Good)
     }
 
-    fn next_length(&self) -> u64 {
+    pub(super) fn next_length(&self) -> u64 {
         self.geometry.block_bytes.min(self.end - self.offset)
     }
 
@@ -347,7 +372,7 @@ impl UnitSink {
         landing.received.take_back(again);
     }
 
-    fn advance(&mut self, hash: PieceHash, length: u64) {
+    pub(super) fn advance(&mut self, hash: PieceHash, length: u64) {
         self.offset += length;
         self.blocks.push(hash);
         let landing = &self.writes.landing;
@@ -382,7 +407,7 @@ impl UnitSink {
         });
     }
 
-    fn finish_when_full(&mut self) {
+    pub(super) fn finish_when_full(&mut self) {
         if self.is_full() {
             let whole = if self.size <= self.geometry.unit_bytes {
                 WholeFile::Yes

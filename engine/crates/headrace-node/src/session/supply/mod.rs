@@ -26,7 +26,7 @@ use headrace_core::message::{Decision, FileResult, Message};
 use headrace_core::ticket::Place;
 use headrace_core::wire::WireError;
 use headrace_io::buffer::BufferPool;
-use headrace_io::storage::Origin;
+use headrace_io::storage::{Origin, Part, Reader};
 use parking_lot::{Condvar, Mutex};
 
 use self::lanes::Lanes;
@@ -92,6 +92,21 @@ pub trait Outlet {
     /// How many frames have gone out whole; only counted where some may be lost.
     fn frames(&self) -> u64 {
         0
+    }
+
+    /// Have the content of a file at once, where it is read: what this gives is read instead, and its blocks are sent as any. `None` when
+    /// content has to go the usual way.
+    ///
+    /// # Errors
+    /// [`Failure`] when the session is over.
+    fn share(
+        &mut self,
+        file: u64,
+        generation: u16,
+        from: &dyn Reader,
+    ) -> Result<Option<Arc<dyn Part>>, Failure> {
+        let _ = (file, generation, from);
+        Ok(None)
     }
 
     /// Send a block; blocks of one unit come in order.

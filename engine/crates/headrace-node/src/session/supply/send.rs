@@ -110,12 +110,20 @@ impl Supply {
         };
         let start = unit * self.spec.geometry.unit_bytes;
         let end = entry.size.min(start + self.spec.geometry.unit_bytes);
+        let shared = outlet.share(file.id, generation, &*handle)?;
         // The storage reads ahead while the first blocks are hashed and sent.
-        handle.read_ahead(start, end - start);
+        if shared.is_none() {
+            handle.read_ahead(start, end - start);
+        }
+        let read_at = |block: &mut [u8], offset| match &shared {
+            Some(part) => part.read_at(block, offset),
+            None => handle.read_at(block, offset),
+        };
         let (mut offset, mut kept) = (start, None);
         while offset < end {
             let length = self.spec.geometry.block_bytes.min(end - offset);
-            let is_hole = sparse == Sparse::Yes && handle.is_hole(offset, length);
+            let may_be_hole = sparse == Sparse::Yes && shared.is_none();
+            let is_hole = may_be_hole && handle.is_hole(offset, length);
             if !is_hole {
                 self.wait_for_turn(&mut kept, length);
             }
@@ -133,10 +141,7 @@ impl Supply {
             if is_hole {
                 block.fill(0);
             } else {
-                match self
-                    .counters
-                    .time(Stage::Read, || handle.read_at(block, offset))
-                {
+                match self.counters.time(Stage::Read, || read_at(block, offset)) {
                     Ok(count) if count == block.len() => {}
                     Ok(_) => return self.restart(file, generation),
                     Err(error) => return self.give_up(file, unreadable(&error), error),
