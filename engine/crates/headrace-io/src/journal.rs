@@ -15,6 +15,8 @@ const READ_BYTES: usize = 4 * MAX_RECORD_BYTES;
 pub struct Journal {
     part: Arc<dyn Part>,
     length: u64,
+    /// How much of it is durable, as far as this process knows.
+    durable: u64,
     waiting: Vec<u8>,
 }
 
@@ -47,6 +49,7 @@ impl Journal {
             Self {
                 part,
                 length,
+                durable: 0,
                 waiting: Vec::new(),
             },
             replay,
@@ -77,7 +80,31 @@ impl Journal {
     /// What the storage answers.
     pub fn commit(&mut self) -> io::Result<()> {
         self.write()?;
-        self.part.sync_content()
+        let synced = self.part.sync_content();
+        if synced.is_ok() {
+            self.durable = self.length;
+        } else if let Err(error) = self.write_again() {
+            // The next session reads what is there, as after a loss of power.
+            tracing::warn!(%error, "a journal that could not be made durable could not be written again");
+        }
+        synced
+    }
+
+    /// Write what may not be durable once more. What a failed sync did not write still reads as if it were there, and the kernel takes it
+    /// for written: the next session would believe it, a later sync would succeed, and a loss of power would take it all the same.
+    fn write_again(&self) -> io::Result<()> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut at = self.durable;
+        while at < self.length {
+            let room = buffer.len().min(to_usize(self.length - at));
+            let count = self.part.read_at(&mut buffer[..room], at)?;
+            if count == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.part.write_at(&buffer[..count], at)?;
+            at += count as u64;
+        }
+        Ok(())
     }
 }
 
@@ -121,7 +148,7 @@ mod tests {
 
     use super::*;
     use crate::storage::Target;
-    use crate::storage::simulated::Disk;
+    use crate::storage::simulated::{Disk, Errno};
 
     fn landed(number: u64) -> Landed {
         let identity = Identity {
@@ -201,6 +228,27 @@ mod tests {
         journal.commit().expect("committed");
         disk.power_cycle(|| 0);
         assert!(open(&*folder).1.into_iter().eq([1]));
+    }
+
+    #[test]
+    fn what_a_failed_sync_left_in_memory_is_durable_after_the_next_one() {
+        let disk = Disk::default();
+        let folder = disk
+            .target("state")
+            .folder(&RelPath::root())
+            .expect("the root");
+        let (mut journal, _) = open(&*folder);
+        journal.push(&Record::Landed(landed(1)));
+        journal.commit().expect("committed");
+        journal.push(&Record::Landed(landed(2)));
+        disk.fail_once(1, Errno::IO);
+        assert!(journal.commit().is_err(), "written and not synced");
+        let (mut journal, known) = open(&*folder);
+        assert!(known.into_iter().eq([1, 2]), "another session believes it");
+        journal.push(&Record::Landed(landed(3)));
+        journal.commit().expect("committed");
+        disk.power_cycle(|| 0);
+        assert!(open(&*folder).1.into_iter().eq([1, 2, 3]));
     }
 
     #[test]

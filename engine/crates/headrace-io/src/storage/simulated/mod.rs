@@ -13,6 +13,7 @@ use headrace_core::codec::to_usize;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::name::RelPath;
 use parking_lot::Mutex;
+pub use rustix::io::Errno;
 
 use super::{Existing, Folder, Holding, Metadata, Part, Removal, Replaced, Target, Writing};
 use crate::version::FileState;
@@ -39,6 +40,8 @@ struct State {
     next_inode: u64,
     changes: u64,
     cut_after: Option<u64>,
+    /// The change with this number fails with this error.
+    failing: Option<(u64, Errno)>,
     illness: Option<Illness>,
     /// Every file has a name.
     names_all: bool,
@@ -67,6 +70,8 @@ struct FileNode {
     now: Content,
     safe: Content,
     pending: Vec<Change>,
+    /// A sync of the whole file system lost changes of it, which the next sync of the file itself says.
+    lost: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -99,6 +104,14 @@ struct NameChange {
     add: Option<(Box<[u8]>, u64)>,
 }
 
+/// What of a file is synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sync {
+    All,
+    /// Not its times and modes.
+    Content,
+}
+
 impl Default for Disk {
     fn default() -> Self {
         let nodes = HashMap::from([(ROOT, Node::Folder(FolderNode::default()))]);
@@ -109,6 +122,7 @@ impl Default for Disk {
             next_inode: ROOT + 1,
             changes: 0,
             cut_after: None,
+            failing: None,
             illness: None,
             names_all: false,
         };
@@ -123,6 +137,13 @@ impl Disk {
     pub fn cut_after(&self, changes: u64) {
         let mut state = self.state.lock();
         state.cut_after = Some(state.changes + changes);
+    }
+
+    /// Let the change with this number (from now on, counting from 0) fail with this error, and those after it succeed again. What a
+    /// sync that fails did not write is lost with the power, whatever a later sync says: so it is with the page cache of Linux.
+    pub fn fail_once(&self, changes: u64, error: Errno) {
+        let mut state = self.state.lock();
+        state.failing = Some((state.changes + changes + 1, error));
     }
 
     /// Let the disk do something wrong from now on.
@@ -155,7 +176,7 @@ impl Disk {
     /// Bring the power back: of every unsynced change a part survives, chosen by `random` (any source of numbers).
     pub fn power_cycle(&self, mut random: impl FnMut() -> u64) {
         let mut state = self.state.lock();
-        state.cut_after = None;
+        (state.cut_after, state.failing) = (None, None);
         // Sometimes nothing or everything survives, otherwise each change with its own coin.
         let fate = random() % 8;
         let mut survives = move || match fate {
@@ -174,6 +195,7 @@ impl Disk {
                         }
                     }
                     file.now = file.safe.clone();
+                    file.lost = false;
                 }
                 Some(Node::Folder(folder)) => {
                     for change in std::mem::take(&mut folder.pending) {
@@ -190,7 +212,8 @@ impl Disk {
 
     /// Let another process go on where one died: all that was changed is there, and may still be lost with the power.
     pub fn restart(&self) {
-        self.state.lock().cut_after = None;
+        let mut state = self.state.lock();
+        (state.cut_after, state.failing) = (None, None);
     }
 
     /// Read from the folder `name` at the top, made (and durable) if it is missing.
@@ -232,13 +255,43 @@ impl State {
     fn change(&mut self) -> io::Result<()> {
         self.alive()?;
         self.changes += 1;
-        self.alive()
+        self.alive()?;
+        let changes = self.changes;
+        let failing = self.failing.take_if(|(number, _)| *number <= changes);
+        failing.map_or(Ok(()), |(_, error)| Err(error.into()))
+    }
+
+    /// Sync these files and folders. Where that fails, what the files held is forgotten; whoever can't write names writes nothing more.
+    fn sync(&mut self, inodes: &[u64], how: Sync) -> io::Result<()> {
+        let mut answer = self.change();
+        if let ([inode], Ok(())) = (inodes, &answer)
+            && let Ok(file) = self.file(*inode)
+            && std::mem::take(&mut file.lost)
+        {
+            answer = Err(Errno::IO.into());
+        }
+        let is_lost = answer.is_err() && self.alive().is_ok();
+        for inode in inodes {
+            match self.nodes.get_mut(inode) {
+                Some(Node::File(file)) if is_lost => {
+                    file.lost = inodes.len() > 1 && !file.pending.is_empty();
+                    file.pending.clear();
+                }
+                Some(Node::File(file)) if answer.is_ok() => file.sync(how),
+                Some(Node::Folder(folder)) if answer.is_ok() => {
+                    folder.safe = folder.now.clone();
+                    folder.pending.clear();
+                }
+                _ => {}
+            }
+        }
+        answer
     }
 
     /// The error of the device, if it has this illness.
     fn well(&self, illness: Illness) -> io::Result<()> {
         if self.illness == Some(illness) {
-            Err(rustix::io::Errno::IO.into())
+            Err(Errno::IO.into())
         } else {
             Ok(())
         }
@@ -377,6 +430,21 @@ fn apply_names(names: &mut BTreeMap<Box<[u8]>, u64>, change: &NameChange) {
 }
 
 impl FileNode {
+    /// Only what was not lost meanwhile: what a failed sync forgot does not come back.
+    fn sync(&mut self, how: Sync) {
+        let (now, later) = match how {
+            Sync::All => (std::mem::take(&mut self.pending), Vec::new()),
+            Sync::Content => std::mem::take(&mut self.pending)
+                .into_iter()
+                .partition(|change| !matches!(change, Change::Metadata(_))),
+        };
+        for change in &now {
+            self.safe.apply(change);
+        }
+        self.safe.changed = self.now.changed;
+        self.pending = later;
+    }
+
     fn change(&mut self, number: u64, change: Change) {
         self.now.apply(&change);
         self.now.changed = number;
@@ -450,22 +518,11 @@ impl Target for SimulatedTarget {
 
     fn sync_file_system(&self, device: u64) -> io::Result<bool> {
         let mut state = self.disk.state.lock();
-        state.change()?;
-        let State { nodes, devices, .. } = &mut *state;
-        let is_there = |inode: &u64| devices.get(inode).copied().unwrap_or(ROOT) == device;
-        for (_, node) in nodes.iter_mut().filter(|(inode, _)| is_there(inode)) {
-            match node {
-                Node::File(file) => {
-                    file.safe = file.now.clone();
-                    file.pending.clear();
-                }
-                Node::Folder(folder) => {
-                    folder.safe = folder.now.clone();
-                    folder.pending.clear();
-                }
-                Node::Symlink(..) => {}
-            }
-        }
+        let inodes = state.nodes.keys().copied();
+        let inodes: Vec<u64> = inodes
+            .filter(|inode| state.device(*inode) == device)
+            .collect();
+        state.sync(&inodes, Sync::All)?;
         Ok(true)
     }
 
@@ -662,12 +719,7 @@ impl Folder for SimulatedFolder {
     }
 
     fn sync(&self) -> io::Result<()> {
-        let mut state = self.disk.state.lock();
-        state.change()?;
-        let folder = state.folder(self.inode)?;
-        folder.safe = folder.now.clone();
-        folder.pending.clear();
-        Ok(())
+        self.disk.state.lock().sync(&[self.inode], Sync::All)
     }
 }
 
@@ -734,23 +786,13 @@ impl Part for SimulatedPart {
     fn sync_content(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         state.well(Illness::FailsSyncs)?;
-        state.change()?;
-        let file = state.file(self.inode)?;
-        file.safe.bytes.clone_from(&file.now.bytes);
-        file.safe.changed = file.now.changed;
-        file.pending
-            .retain(|change| matches!(change, Change::Metadata(_)));
-        Ok(())
+        state.sync(&[self.inode], Sync::Content)
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut state = self.disk.state.lock();
         state.well(Illness::FailsSyncs)?;
-        state.change()?;
-        let file = state.file(self.inode)?;
-        file.safe = file.now.clone();
-        file.pending.clear();
-        Ok(())
+        state.sync(&[self.inode], Sync::All)
     }
 
     fn publish(&self, name: &[u8], existing: Existing) -> io::Result<()> {
