@@ -94,7 +94,8 @@ impl Landing {
                 }
                 folder.sync().map_err(|error| failed(path, &error))
             });
-            answers.into_iter().collect::<Result<(), _>>()?;
+            let answer: Result<(), Failure> = answers.into_iter().collect();
+            answer.map_err(|failure| self.lost(failure))?;
         }
         Ok(())
     }
@@ -117,7 +118,7 @@ impl Landing {
                     format!("the destination storage could not make data durable: {error}");
                 Failure::new(Code::DestinationFailed, message)
             };
-            if answer.map_err(failed)? {
+            if answer.map_err(|error| self.lost(failed(error)))? {
                 synced.insert(device);
             }
         }

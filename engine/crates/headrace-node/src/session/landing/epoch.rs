@@ -83,8 +83,9 @@ impl Landing {
     /// Make everything that arrived so far durable, name the files that are whole, and tell the source.
     ///
     /// # Errors
-    /// [`Failure`] when the attempt cannot go on. A file that cannot be committed fails alone.
+    /// [`Failure`] when the attempt cannot go on, and again whenever one is tried after that. A file that cannot be committed fails alone.
     pub fn epoch(self: &Arc<Self>) -> Result<(), Failure> {
+        self.check()?;
         let pending = {
             let mut pending = self.pending.lock();
             self.pending_changed.notify_all();
@@ -119,7 +120,9 @@ impl Landing {
         if !published.is_empty() || !pending.units.is_empty() {
             let mut journal = self.journal.lock();
             journal.push(&Record::Published);
-            journal.commit().map_err(state_failed)?;
+            let committed = journal.commit();
+            drop(journal);
+            committed.map_err(|error| self.lost(state_failed(error)))?;
         }
         self.count_durable(&pending.units);
         let mut done = Vec::with_capacity(published.len());
@@ -221,7 +224,8 @@ impl Landing {
         } else {
             journal.commit()
         };
-        written.map_err(state_failed)
+        drop(journal);
+        written.map_err(|error| self.lost(state_failed(error)))
     }
 
     fn publish(&self, file: &Sealed) -> Result<(), Failure> {

@@ -441,6 +441,13 @@ impl Landing {
         self.hurry();
     }
 
+    /// End the attempt where a sync failed, and count nothing more: what the kernel could not write stays in memory as if it had been,
+    /// and the next sync says nothing of it.
+    fn lost(&self, failure: Failure) -> Failure {
+        self.give_up(failure.clone());
+        failure
+    }
+
     /// Do `work` on a disk thread, waiting for a place there. Its failure ends the attempt, and so does a panic.
     fn on_disk(self: &Arc<Self>, work: impl FnOnce() -> Result<(), Failure> + Send + 'static) {
         let this = Arc::clone(self);

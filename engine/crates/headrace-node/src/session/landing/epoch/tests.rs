@@ -18,7 +18,7 @@ use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
 use headrace_io::journal::Journal;
-use headrace_io::storage::simulated::Disk;
+use headrace_io::storage::simulated::{Disk, Errno};
 use headrace_io::storage::{Holding, Writing};
 use parking_lot::Mutex;
 use tempfile::TempDir;
@@ -114,6 +114,31 @@ fn the_last_files_do_not_wait_when_they_came_during_an_epoch() {
     landing.epoch().expect("the epoch of the first");
     let pending = landing.pending.lock();
     assert_eq!((pending.whole.len(), pending.hurry), (1, true));
+}
+
+#[test]
+fn invariant_5_after_a_failed_sync_nothing_more_is_made_durable_or_named() {
+    let (scratch, disk) = (tempfile::tempdir().expect("a folder"), Disk::default());
+    let heard = Arc::new(Heard::default());
+    let on_disk = |spec: &mut LandingSpec| {
+        spec.target = Arc::new(disk.target("data"));
+        spec.epochs.sync_everything_from = 1;
+    };
+    let landing = open_with(on_disk, Arc::clone(&heard) as Arc<dyn Answers>, &scratch);
+    let items = [&b"first"[..], b"second"].map(item).into();
+    landing
+        .handle(Message::Items { first: 0, items })
+        .expect("entries");
+    arrive(&landing, 0);
+    disk.fail_once(0, Errno::IO);
+    let failure = landing.epoch().expect_err("what was written is lost");
+    assert_eq!(failure.code, Code::DestinationFailed);
+    // Its content may have been written before, and been lost with the other.
+    arrive(&landing, 1);
+    assert_eq!(landing.epoch(), Err(failure), "the next sync would succeed");
+    let told = heard.0.lock();
+    let results = |message: &Message| matches!(message, Message::Results(_));
+    assert!(!told.iter().any(results), "{told:?}");
 }
 
 /// Remembers what was answered.

@@ -115,6 +115,8 @@ pub(super) struct Case {
     pub(super) source: Source,
     pub(super) execution: Execution,
     pub(super) geometry: Geometry,
+    /// The disk fails now and then; units are written in pieces, and epochs run in between.
+    pub(super) fails: bool,
     sync_everything_from: usize,
     scratch: tempfile::TempDir,
 }
@@ -137,6 +139,7 @@ impl Case {
             source: Source::new(random),
             execution: Self::execution(random),
             geometry: GEOMETRY,
+            fails: false,
             sync_everything_from: if random.below(2) == 0 { 1 } else { usize::MAX },
             scratch: scratch.expect("a folder"),
             disk,
@@ -221,11 +224,12 @@ impl Case {
         };
         let answers: Arc<dyn Answers> = Arc::clone(heard) as Arc<dyn Answers>;
         let disk = Arc::new(DiskPool::new(0).expect("no threads"));
+        let buffer_bytes = if self.fails { 2 * BLOCK } else { BUFFER_BYTES };
         Landing::open(
             spec,
             answers,
             Arc::default(),
-            BufferPool::new(4 * BUFFER_BYTES),
+            BufferPool::of(4 * buffer_bytes, buffer_bytes),
             disk,
         )
     }
