@@ -4,11 +4,18 @@ mod lab_support;
 mod session_support;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use headrace_io::storage::Storages;
+use headrace_core::code::Code;
+use headrace_core::entry::Entry;
+use headrace_core::name::RelPath;
+use headrace_io::descriptors::Share;
+use headrace_io::root::Root;
+use headrace_io::storage::{Listing, Origin, Reader, Removal, Storages, Target, Writing};
+use headrace_io::walk::{WalkError, WalkLimits, WalkProblem};
 use headrace_node::session::{Outcome, Side};
 use lab_support::NoDisk;
 use session_support::{Dialler, Pair, content, lines, put, tree};
@@ -129,4 +136,82 @@ fn a_transfer_runs_on_any_storage_and_makes_no_file_of_its_own() {
     assert_eq!((totals.files, totals.bytes), (5, 5 * (16 << 20)));
     let left = std::fs::read_dir(&pair.destination.data).expect("a folder");
     assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_listing_that_ends_early_ends_the_attempt() {
+    let storages: Arc<dyn Storages> = Arc::new(EndsEarly(NoDisk {
+        files: 5,
+        file_bytes: 1 << 20,
+    }));
+    let pair = Pair::new().on(&storages);
+    let (source, destination) = pair.run();
+    for end in [source, destination] {
+        assert_eq!(end.outcome, Outcome::Failed, "{end:?}");
+        let failure = end.failure.expect("why");
+        assert_eq!(failure.code, Code::SourceUnreadable, "{failure}");
+    }
+}
+
+/// A storage whose listings end with an error of the whole after some names.
+#[derive(Debug)]
+struct EndsEarly(NoDisk);
+
+impl Storages for EndsEarly {
+    fn origin(&self, root: &Arc<Root>, path: RelPath, share: Arc<Share>) -> Arc<dyn Origin> {
+        Arc::new(EndingOrigin(self.0.origin(root, path, share)))
+    }
+
+    fn target(&self, root: &Arc<Root>, writing: Writing) -> Arc<dyn Target> {
+        self.0.target(root, writing)
+    }
+}
+
+struct EndingOrigin(Arc<dyn Origin>);
+
+impl Origin for EndingOrigin {
+    fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_> {
+        Box::new(EndingListing(self.0.list(limits), Some(3)))
+    }
+
+    fn entry(&self, path: &RelPath) -> io::Result<Option<Entry>> {
+        self.0.entry(path)
+    }
+
+    fn open(&self, path: &RelPath) -> io::Result<Option<Arc<dyn Reader>>> {
+        self.0.open(path)
+    }
+
+    fn remove_if(&self, then: &Entry) -> io::Result<Removal> {
+        self.0.remove_if(then)
+    }
+
+    fn remove_folder(&self, path: &RelPath) -> io::Result<()> {
+        self.0.remove_folder(path)
+    }
+}
+
+/// A listing, and how many names it still gives; `None` after its end.
+struct EndingListing<'a>(Box<dyn Listing + 'a>, Option<u64>);
+
+impl Iterator for EndingListing<'_> {
+    type Item = Result<Entry, WalkError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let left = self.1?;
+        self.1 = left.checked_sub(1);
+        if self.1.is_some() {
+            return self.0.next();
+        }
+        Some(Err(WalkError {
+            path: RelPath::root(),
+            problem: WalkProblem::Io(io::ErrorKind::Other.into()),
+        }))
+    }
+}
+
+impl Listing for EndingListing<'_> {
+    fn prune(&mut self) {
+        self.0.prune();
+    }
 }
