@@ -20,6 +20,11 @@ use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
 use crate::session::state_failed;
 
+/// Of a share, the part that waiting files may take: each holds its own descriptor, and at worst that of a folder of its own.
+const OF_SHARE: usize = 4;
+/// Epochs' worth of files that may wait.
+const MAX_WAITING_EPOCHS: usize = 2;
+
 /// The folder that the last small file of a batch went to: the next one mostly goes there, too.
 struct Above {
     /// That file.
@@ -196,5 +201,16 @@ impl Landing {
             self.answers.answer(Message::Results(results))?;
         }
         Ok(())
+    }
+
+    /// How many files may wait for an epoch.
+    pub(super) fn max_places(&self) -> usize {
+        let by_rules = self.spec.epochs.max_files * MAX_WAITING_EPOCHS;
+        by_rules.min(self.spec.share.count() / OF_SHARE).max(1)
+    }
+
+    /// Files after which an epoch is due.
+    pub(super) fn max_epoch_files(&self) -> usize {
+        (self.max_places() / MAX_WAITING_EPOCHS).max(1)
     }
 }

@@ -7,13 +7,6 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::Landing;
-
-/// Of a share, the part that waiting files may take: each holds its own descriptor, and at worst that of a folder of its own.
-const OF_SHARE: usize = 4;
-/// Epochs' worth of files that may wait.
-const MAX_WAITING_EPOCHS: usize = 2;
-
 /// How many files wait.
 #[derive(Debug, Default)]
 pub(super) struct Places(Arc<(Mutex<usize>, Condvar)>);
@@ -52,18 +45,5 @@ impl Drop for Place {
     fn drop(&mut self) {
         *self.0.0.lock() -= 1;
         self.0.1.notify_all();
-    }
-}
-
-impl Landing {
-    /// How many files may wait for an epoch.
-    pub(super) fn max_places(&self) -> usize {
-        let by_rules = self.spec.epochs.max_files * MAX_WAITING_EPOCHS;
-        by_rules.min(self.spec.share.count() / OF_SHARE).max(1)
-    }
-
-    /// Files after which an epoch is due.
-    pub(super) fn max_epoch_files(&self) -> usize {
-        (self.max_places() / MAX_WAITING_EPOCHS).max(1)
     }
 }
