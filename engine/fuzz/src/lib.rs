@@ -47,6 +47,7 @@ pub const TARGETS: &[Target] = &[
     ("name", name),
     ("glob", glob),
     ("records", records),
+    ("rustls", rustls),
     ("greeting", greeting),
     ("shares", shares),
     ("token", token),
@@ -262,6 +263,11 @@ pub fn glob(bytes: &[u8]) {
 pub fn records(bytes: &[u8]) {
     headrace_io::fuzzing::read_records(bytes);
     headrace_io::fuzzing::read_sealed_records(bytes);
+}
+
+/// What the other side of a TLS connection sealed, read by rustls and by us.
+pub fn rustls(bytes: &[u8]) {
+    headrace_io::fuzzing::read_as_rustls(bytes);
 }
 
 /// What the program on another machine says before the control protocol.

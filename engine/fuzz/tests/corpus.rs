@@ -322,6 +322,27 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             b"\x06\x18\x00\x00\x01\x01\x16\x03x\x17\x00".to_vec(),
         ),
         ("records", "goodbye", b"\x03\x01\x00\x15".to_vec()),
+        (
+            "rustls",
+            "content",
+            b"\x06hello\x17\x08padded\x17\x00".to_vec(),
+        ),
+        (
+            "rustls",
+            "new keys",
+            b"\x06\x18\x00\x00\x01\x01\x16\x03x\x17\x00".to_vec(),
+        ),
+        (
+            "rustls",
+            "ticket",
+            b"\x02x\x17\x06\x04\x00\x00\x01\x00\x16\x02y\x17".to_vec(),
+        ),
+        (
+            "rustls",
+            "goodbye",
+            b"\x02x\x17\x03\x01\x00\x15\x02y\x17".to_vec(),
+        ),
+        ("rustls", "altered", b"\x02x\x17\x82y\x17\x02z\x17".to_vec()),
         ("token", "token", token.to_string().into_bytes()),
     ];
     seeds.extend(

@@ -1,11 +1,17 @@
 //! Ways to private parsers, for `engine/fuzz` only.
 
-use std::io;
+use std::io::{self, Read as _};
+use std::sync::{Arc, OnceLock};
 
-use rustls::{CipherSuite, KeyLog as _};
+use headrace_core::sealed::SigningKey;
+use rustls::{
+    CipherSuite, ClientConfig, ClientConnection, Connection, KeyLog as _, ServerConfig,
+    ServerConnection,
+};
 
 use crate::records::{HEADER_BYTES, KeyUpdateOwed, Opener};
 use crate::secrets::{Keys, Secrets, TAG_BYTES};
+use crate::tls::{ALPN_DATA, Identity, client_config, peer_name, server_config};
 
 /// Read these bytes as what arrives on a connection.
 pub fn read_records(wire: &[u8]) {
@@ -22,19 +28,145 @@ pub fn read_sealed_records(mut bytes: &[u8]) {
     let mut wire = Vec::new();
     while let Some((length, rest)) = bytes.split_first() {
         let (content, rest) = rest.split_at(usize::from(*length).min(rest.len()));
-        let length = u16::try_from(content.len() + TAG_BYTES).unwrap_or(u16::MAX);
-        let [high, low] = length.to_be_bytes();
-        let header: [u8; HEADER_BYTES] = [23, 3, 3, high, low];
-        let mut sealed = content.to_vec();
-        let Some(tag) = sealing.seal(header, &mut sealed) else {
+        if seal(&mut sealing, content, &mut wire).is_none() {
             return;
-        };
-        wire.extend_from_slice(&header);
-        wire.append(&mut sealed);
-        wire.extend_from_slice(&tag);
+        }
         bytes = rest;
     }
     read(&mut Opener::new(opening, KeyUpdateOwed::default()), &wire);
+}
+
+/// Read with rustls and with our reader what the other side of one connection sealed: ours takes nothing for content that rustls does not, and
+/// all of it where nothing else was sent. Each record has a byte for its length, of which the highest bit alters it on its way.
+///
+/// # Panics
+/// When the two do not agree.
+pub fn read_as_rustls(mut bytes: &[u8]) {
+    /// But for its last byte, which says whether new keys are wished for.
+    const KEY_UPDATE: [u8; 4] = [24, 0, 0, 1];
+    const HANDSHAKE: u8 = 22;
+    const DATA: u8 = 23;
+    const ALTERED: u8 = 0x80;
+    let Some((mut client, mut sealing, opening)) = connected() else {
+        return;
+    };
+    let (mut pieces, mut is_content) = (Vec::new(), true);
+    while let Some((length, rest)) = bytes.split_first() {
+        let (content, rest) = rest.split_at(usize::from(length & !ALTERED).min(rest.len()));
+        let mut wire = Vec::new();
+        if seal(&mut sealing, content, &mut wire).is_none() {
+            return;
+        }
+        // What is not read any more under the old keys is sealed with the new ones, as a peer would.
+        let (kind, update) = content.split_last().unwrap_or((&0, &[]));
+        let is_update = update.starts_with(&KEY_UPDATE) && update.len() == KEY_UPDATE.len() + 1;
+        if *kind == HANDSHAKE && is_update && sealing.update().is_none() {
+            return;
+        }
+        if length & ALTERED != 0
+            && let Some(last) = wire.last_mut()
+        {
+            *last ^= 1;
+        }
+        is_content &= length & ALTERED == 0 && *kind == DATA && !update.is_empty();
+        pieces.push(wire);
+        bytes = rest;
+    }
+    let theirs = content_by_rustls(&mut client, &pieces);
+    let ours = content_by_us(
+        &mut Opener::new(opening, KeyUpdateOwed::default()),
+        &pieces.concat(),
+    );
+    assert!(theirs.starts_with(&ours), "{ours:?} is not in {theirs:?}");
+    assert!(!is_content || theirs == ours, "{ours:?} is not {theirs:?}");
+}
+
+fn content_by_rustls(client: &mut Connection, pieces: &[Vec<u8>]) -> Vec<u8> {
+    let mut content = Vec::new();
+    for mut piece in pieces.iter().map(Vec::as_slice) {
+        while !piece.is_empty() {
+            let is_over = !matches!(client.read_tls(&mut piece), Ok(1..))
+                || client.process_new_packets().is_err();
+            let mut some = [0; 1024];
+            while let Ok(count @ 1..) = client.reader().read(&mut some) {
+                content.extend_from_slice(&some[..count]);
+            }
+            if is_over {
+                return content;
+            }
+        }
+    }
+    content
+}
+
+fn content_by_us(opener: &mut Opener, mut wire: &[u8]) -> Vec<u8> {
+    let (mut content, mut one) = (Vec::new(), [0]);
+    while opener
+        .read_exact(&mut one, &mut |room| wire.read(room))
+        .is_ok()
+    {
+        content.push(one[0]);
+    }
+    content
+}
+
+/// A client of rustls that has shaken hands, and what its server seals with and it opens with.
+fn connected() -> Option<(Connection, Keys, Keys)> {
+    static SETTINGS: OnceLock<Option<(Arc<ClientConfig>, Arc<ServerConfig>)>> = OnceLock::new();
+    let (client, server) = SETTINGS.get_or_init(settings).as_ref()?;
+    let (mut client, mut server) = (ClientConfig::clone(client), ServerConfig::clone(server));
+    let (seen, shown) = (Secrets::new(), Secrets::new());
+    client.key_log = Arc::clone(&seen) as _;
+    server.key_log = Arc::clone(&shown) as _;
+    let mut client: Connection = ClientConnection::new(client.into(), peer_name())
+        .ok()?
+        .into();
+    let mut server: Connection = ServerConnection::new(server.into()).ok()?.into();
+    while client.wants_write() || server.wants_write() {
+        carry(&mut client, &mut server)?;
+        carry(&mut server, &mut client)?;
+    }
+    let suite = client.negotiated_cipher_suite()?.suite();
+    let (sealing, opening) = (shown.take()?.1, seen.take()?.1);
+    Some((
+        client,
+        Keys::new(suite, sealing)?,
+        Keys::new(suite, opening)?,
+    ))
+}
+
+fn settings() -> Option<(Arc<ClientConfig>, Arc<ServerConfig>)> {
+    let identity = |seed: u8| Identity::new(&SigningKey::from_seed(&[seed; 32])).ok();
+    let (here, there) = (identity(1)?, identity(2)?);
+    let client = client_config(&here, there.public_key(), ALPN_DATA).ok()?;
+    let server = server_config(&there, Arc::new(|_| true), ALPN_DATA).ok()?;
+    Some((client, server))
+}
+
+fn carry(from: &mut Connection, to: &mut Connection) -> Option<()> {
+    let mut wire = Vec::new();
+    while from.wants_write() {
+        from.write_tls(&mut wire).ok()?;
+    }
+    let mut wire = wire.as_slice();
+    while !wire.is_empty() {
+        to.read_tls(&mut wire).ok()?;
+        to.process_new_packets().ok()?;
+    }
+    Some(())
+}
+
+/// Seal a record with this content, which ends with its type and padding.
+fn seal(keys: &mut Keys, content: &[u8], wire: &mut Vec<u8>) -> Option<()> {
+    let length = u16::try_from(content.len() + TAG_BYTES).ok()?;
+    let [high, low] = length.to_be_bytes();
+    let header: [u8; HEADER_BYTES] = [23, 3, 3, high, low];
+    let mut sealed = content.to_vec();
+    let tag = keys.seal(header, &mut sealed)?;
+    wire.extend_from_slice(&header);
+    wire.append(&mut sealed);
+    wire.extend_from_slice(&tag);
+    Some(())
 }
 
 fn keys() -> Option<Keys> {
