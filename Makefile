@@ -147,6 +147,29 @@ CRASHES ?= 500
 crashes: setup ## kill -9 nodes CRASHES times (500) under copies of 2 GiB and 50,000 small files; SEED=n repeats one
 	@$(BIN)/python -m tests.slow.kill_nodes --kills $(CRASHES) $(if $(SEED),--seed $(SEED))
 
+CUTS ?= 100000
+.PHONY: power-cuts
+power-cuts: ## cut the power CUTS times (100000) under copies and moves to a simulated disk, and as often where it fails once, too; SEED=n begins there
+	@cd engine && HEADRACE_POWER_CUTS=$(CUTS) $(if $(SEED),HEADRACE_POWER_SEED=$(SEED)) \
+		cargo test --quiet --profile $(CARGO_PROFILE) -p headrace-node --lib power_loss::invariant_5 -- --nocapture
+
+SECONDS_EACH ?= 60
+READERS ?= $(basename $(notdir $(wildcard engine/fuzz/fuzz_targets/*.rs)))
+# Counters of the edges that ran, as cargo-fuzz sets them, and nothing that needs a nightly compiler: the engine has no unsafe code but system calls.
+COVERED := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+	-Cllvm-args=-sanitizer-coverage-pc-table -Clink-dead-code
+.PHONY: fuzz
+fuzz: ## let libFuzzer try each reader of foreign bytes for 60 s (SECONDS_EACH=n; READERS="frame rustls"); what it finds stays in engine/target/fuzz
+	@cd engine && RUSTFLAGS="$(COVERED)" cargo build --quiet --profile ci -p headrace-fuzz --features link --bins \
+		--target $$(uname -m)-unknown-linux-gnu --target-dir target/fuzz
+	@for reader in $(READERS); do \
+		mkdir -p engine/target/fuzz/corpus/$$reader; \
+		engine/target/fuzz/$$(uname -m)-unknown-linux-gnu/ci/$$reader -max_total_time=$(SECONDS_EACH) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+			-artifact_prefix=engine/target/fuzz/$$reader- engine/target/fuzz/corpus/$$reader engine/fuzz/corpus/$$reader \
+			2>engine/target/fuzz/$$reader.log || { tail -40 engine/target/fuzz/$$reader.log; echo "$$reader: see engine/target/fuzz/$$reader-*"; exit 1; }; \
+		echo "$$reader: $$(sed -n 's/^stat::number_of_executed_units: *//p' engine/target/fuzz/$$reader.log) inputs"; \
+	done
+
 .PHONY: releases
 releases: setup ## nodes of the last release (tests/slow/releases) and of today work together
 	@$(BIN)/python -m tests.slow.releases $(ARGS)
