@@ -37,15 +37,16 @@ class Process:
     def kill(self) -> None:
         """`kill -9`."""
         self.popen.kill()
-        self._over()
+        self.over()
 
     def end(self) -> int:
         """Ask it to end, and see it end."""
         self.popen.terminate()
-        return self._over()
+        return self.over()
 
-    def _over(self) -> int:
-        code = self.popen.wait(30)
+    def over(self, limit_s: float = 30) -> int:
+        """Wait for its end."""
+        code = self.popen.wait(limit_s)
         assert self.popen.stdout is not None
         self.popen.stdout.close()
         return code

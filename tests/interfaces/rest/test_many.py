@@ -26,6 +26,8 @@ __all__ = ["postgres"]
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(240), pytest.mark.xdist_group("many")]
 
 
+LONGEST_END_S = 15
+"""Below what a process waits for a leader that is still about to end."""
 END_THE_LEADERS_LOCK = """
     SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = 3
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -188,6 +190,21 @@ async def test_a_process_that_does_not_know_of_others_is_refused_on_their_databa
     assert (refused.returncode, "another service works on this database" in refused.stderr) == (1, True), refused.stderr
     async with pair.port("one") as one:
         assert (await one.health()).status == "ok"
+
+
+async def test_a_process_of_before_that_is_to_lead_an_upgraded_database_ends_at_once_and_says_why(
+    tmp_path: Path, postgres: Postgres
+) -> None:
+    async with many(tmp_path, postgres.database()) as site:
+        await asyncio.to_thread(site.start, "one")
+        await asyncio.to_thread(site.start, "two")
+        assert site.roles() == ("one", "two")
+        name = str(make_url(site.database).database)
+        await asyncio.to_thread(postgres.tell, "UPDATE alembic_version SET version_num = '9999'", name)
+        assert await asyncio.to_thread(site.processes["one"].end) == 0
+        assert await asyncio.to_thread(site.processes["two"].over, LONGEST_END_S) == 1
+        said = await asyncio.to_thread((tmp_path / "two.log").read_text, encoding="utf-8")
+        assert "written by a newer one" in said
 
 
 async def test_a_leader_that_can_not_ask_the_database_leads_no_more_until_it_can(tmp_path: Path) -> None:

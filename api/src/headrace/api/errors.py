@@ -6,6 +6,7 @@ ServiceError            a stable `Code` and a sentence that says what, where and
 ├── OutsideHours        a plan may run at other hours only
 └── Fenced              another worker has taken the transfer up
 CannotStart             what stands against a start of the service; a sentence for whoever starts it
+└── StoreIsNewer        a later version has written the store
 """
 
 from datetime import datetime
@@ -138,6 +139,10 @@ Objection = ServiceError | None
 
 class CannotStart(Exception):  # noqa: N818 - says what is the case
     """The service can't start; the message says which file, what happened and what to do."""
+
+
+class StoreIsNewer(CannotStart):
+    """A later version has written the store: this one can't work with it, however long it waits."""
 
 
 class OutsideHours(ServiceError):  # noqa: N818 - says what is the case

@@ -23,7 +23,7 @@ from headrace.api.app.leader_file import Leader, begin_to_lead, seen
 from headrace.api.app.listening import Address, Server, answering_monitoring, bracketed, listening, metrics_url
 from headrace.api.app.service import Service
 from headrace.api.app.web import create_app
-from headrace.api.errors import CannotStart
+from headrace.api.errors import CannotStart, StoreIsNewer
 from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.guard import Guard
 from headrace.api.http.operation import create_operation_app, create_relay_operation_app
@@ -173,6 +173,8 @@ class OneOfMany:
         while True:
             try:
                 return await Service.start(self._settings, public_url=self._place.public_url)
+            except StoreIsNewer:
+                raise  # another process, of a later version, is to lead at once
             except (CannotStart, EngineError, SQLAlchemyError) as error:
                 if not await self._still_leads():
                     return None

@@ -8,7 +8,7 @@ from alembic.config import Config
 from alembic.util.exc import CommandError
 from sqlalchemy import URL
 
-from headrace.api.errors import CannotStart
+from headrace.api.errors import StoreIsNewer
 from headrace.api.store.address import dialect_of, shown
 
 logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -32,6 +32,6 @@ def migrate(url: URL, to: str = "head") -> None:
             f"the store `{shown(url)}` has a schema that this program does not know ({error}): it was written by a "
             "newer one; start that one, or put back a backup from before it"
         )
-        raise CannotStart(message) from error
+        raise StoreIsNewer(message) from error
     finally:
         engine.dispose()
