@@ -174,6 +174,15 @@ fuzz: ## let libFuzzer try each reader of foreign bytes for 60 s (SECONDS_EACH=n
 releases: setup ## nodes of the last release (tests/slow/releases) and of today work together
 	@$(BIN)/python -m tests.slow.releases $(ARGS)
 
+.PHONY: upgrade
+upgrade: setup ## two processes of an earlier service (tests/slow/releases) become today's, one after the other, while people work
+	@$(BIN)/python -m tests.slow.upgrade $(ARGS)
+
+MINUTES ?= 60
+.PHONY: steady
+steady: setup ## watch the service's memory under everyday work for MINUTES (60); STORE=postgresql
+	@$(BIN)/python -m tests.slow.steady --minutes $(MINUTES) $(if $(STORE),--store $(STORE)) $(ARGS)
+
 .PHONY: lint lint-python lint-web
 lint: lint-python lint-web ## what needs no build: ruff, mypy, import-linter, eslint, tsc, rustfmt
 	@cd engine && cargo fmt --check

@@ -146,6 +146,8 @@ class Stage:
     """Where the service listens, for people and for nodes: free ports at first, then always the same ones."""
     inside: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Words before the command of a node, by its name, for one that runs in another host of a lab."""
+    programs: dict[str, Path] = field(default_factory=dict)
+    """What a process of the service runs, by its name, where it is not today's `headrace`."""
 
     def __enter__(self) -> Self:
         """Own nothing yet."""
@@ -176,7 +178,7 @@ class Stage:
         """Start a process of the service at these addresses; return its ready line."""
         data = self.folder / "service"
         ports = ("--listen", listen, "--hub-listen", hub)
-        command = [str(HEADRACE), "serve", "--data", str(data), *ports, *_as_root(), "--json"]
+        command = [str(self.programs.get(name, HEADRACE)), "serve", "--data", str(data), *ports, *_as_root(), "--json"]
         return self._start(name, command, {f"HEADRACE_{key.upper()}": value for key, value in settings.items()})
 
     def node(self, name: str, *words: str, program: Path = NODE_PROGRAM) -> Mapping[str, object]:
@@ -193,6 +195,15 @@ class Stage:
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+    def end(self, name: str) -> int:
+        """Ask one process to end, and return with what it did."""
+        process = self.processes[name]
+        process.terminate()
+        code = process.wait(READY_LIMIT_S)
+        if process.stdout is not None:
+            process.stdout.close()
+        return code
 
     def _start(self, name: str, command: list[str], settings: Mapping[str, str] | None = None) -> Mapping[str, object]:
         environment = surroundings() | dict(settings or {})

@@ -73,11 +73,11 @@ class House:
     async def open(self) -> None:
         """Start everything for the first time: people sign in, nodes join."""
         if self.front is None:
-            self.url = str((await asyncio.to_thread(self._start, "service"))["url"])
+            self.url = str((await asyncio.to_thread(self.start, "service"))["url"])
         else:
             self.url = self.front.url
             for name in self.front.behind:
-                await asyncio.to_thread(self._start, name)
+                await asyncio.to_thread(self.start, name)
         written = self.stage.folder / "service" / "bootstrap-link"
         link = await asyncio.to_thread(written.read_text, encoding="utf-8")
         await self._accept("admin", link.strip())
@@ -92,7 +92,7 @@ class House:
                 words = ("join", token, "--name", node, "--root", f"{root}={folder}:delete")
                 await asyncio.to_thread(self.stage.node, node, *words)
         self.up.set()
-        await self._attached()
+        await self.attached()
         self.whole.set()
 
     async def _accept(self, name: str, link: str) -> None:
@@ -112,7 +112,7 @@ class House:
         said = json.loads((self.stage.folder / "service" / "leader.json").read_text(encoding="utf-8"))
         return next(name for name in self.front.behind if self.stage.processes[name].pid == said["pid"])
 
-    def _start(self, name: str) -> Mapping[str, object]:
+    def start(self, name: str) -> Mapping[str, object]:
         """Start a process of the service, or a node, again."""
         if name in NODES:
             return self.stage.node(name, "run")
@@ -133,18 +133,19 @@ class House:
             self.stage.kill(name)
         killed = time.monotonic()
         if led and not NODES.keys() & set(names):
-            await self._attached()
+            await self.attached()
             self.taken_over_s.append(time.monotonic() - killed)
         for name in names:
-            await asyncio.to_thread(self._start, name)
+            await asyncio.to_thread(self.start, name)
             self.up.set()
         ready = time.monotonic()
-        await self._attached()
+        await self.attached()
         self.whole.set()
         if alone:
             self.back.append(Back(time.monotonic() - ready, os.getloadavg()[0]))
 
-    async def _attached(self) -> None:
+    async def attached(self) -> None:
+        """Wait until both nodes are attached."""
         limit = time.monotonic() + ATTACH_LIMIT_S
         async with self.person("admin") as admin:
             while sum(node.state == "attached" for node in await self.insist(admin.nodes)) < len(NODES):

@@ -111,6 +111,7 @@ class Mover:
         rate = self.random.choice((40_000_000, 80_000_000, 400_000_000))
         slots = {"action": action, "source": f"lab:/{name}", "destination": f"archive:/{name}", "rate_limit_bps": rate}
         intent = m.TransferIntent.model_validate(slots)
+        again = 0
         while True:
             await self.house.whole.wait()
             self.moments.begins("planning")
@@ -120,7 +121,10 @@ class Mover:
                 if error.problem.code not in AWAY:
                     raise
                 self.book.unanswered["plan"] += 1
+                again += 1
                 continue
+            self.house.repeated[again] += again > 0
+            again = 0
             while plan.state == "surveying":
                 plan = await self.house.insist(port.plan, plan.id, wait_s=10)
             code = plan.refusals[0].rule if plan.refusals else ""
