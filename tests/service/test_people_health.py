@@ -154,6 +154,7 @@ async def test_several_people_who_lose_their_last_role_by_signing_in_are_told_un
                 assert await told(site, "access_lost") == [], number
                 with pytest.raises(AuthError):
                     await arrived(site, url, name)
+            await site.restart()
             [cause] = await told(site, "access_lost")
             assert cause.sentence.startswith(f"3 people of `{url}` have lost their last role by signing in")
             with pytest.raises(AuthError):

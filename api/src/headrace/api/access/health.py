@@ -142,12 +142,13 @@ class Health:
             *self._of_policy(),
             *self._of_qos(),
             *self._people.of_issuers(),
-            *self._people.of_sign_ins(),
             *self._of_jobs(),
         )
         for cause in of_service:
             yield cause
         try:
+            async for cause in self._people.of_sign_ins():
+                yield cause
             async for cause in self._people.of_lost_settings():
                 yield cause
             for cause in await self._of_nodes():

@@ -45,9 +45,9 @@ class PeopleHealth:
                 since=since,
             )
 
-    def of_sign_ins(self) -> Iterator[m.HealthCause]:
+    async def of_sign_ins(self) -> AsyncIterator[m.HealthCause]:
         """Tell where several people have lost their last role by signing in, and have none yet."""
-        for issuer, lost in sorted(self._identities.lost_at_sign_in(self._core.clock()).items()):
+        for issuer, lost in sorted((await self._identities.lost_at_sign_in(self._core.clock())).items()):
             if len(lost) >= SEVERAL:
                 yield m.HealthCause(
                     code=_Code.ACCESS_LOST,

@@ -1,10 +1,8 @@
 """Identities and what their groups give in the store: `auth.IdentityStore`, with an audit event for every change."""
 
 import json
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 
 from sqlalchemy import and_, delete, or_, select
@@ -50,18 +48,16 @@ class SqlIdentityStore:
         self._database = database
         self._audit = audit
         self._reactions = reactions
-        self._lost: dict[str, OrderedDict[str, datetime]] = {}
-        """By issuer, who has lost the last role by signing in there, and when."""
 
-    def lost_at_sign_in(self, now: datetime) -> Mapping[str, Mapping[str, datetime]]:
-        """By issuer, who has lost the last role by signing in there since yesterday, and has none yet; and when.
-
-        It is forgotten when the service restarts; the audit log keeps it (`rights_changed`).
-        """
-        return {
-            issuer: {person: at for person, at in lost.items() if at > now - LOST_FOR}
-            for issuer, lost in self._lost.items()
-        }
+    async def lost_at_sign_in(self, now: datetime) -> Mapping[str, Mapping[str, datetime]]:
+        """By issuer, who has lost the last role by signing in there since yesterday, and has none yet; and when."""
+        query = select(IdentityRow, PersonRow.roles).join(PersonRow, PersonRow.id == IdentityRow.person)
+        found: dict[str, dict[str, datetime]] = {}
+        async with self._database.read() as tx:
+            for row, roles in await tx.execute(query.where(IdentityRow.lost_role > now - LOST_FOR)):
+                if row.lost_role is not None and not roles:
+                    found.setdefault(row.issuer, {})[row.person] = row.lost_role
+        return found
 
     async def identity(self, issuer: str, subject: str) -> IdentityRecord | None:
         """As in the port."""
@@ -98,7 +94,8 @@ class SqlIdentityStore:
                 await self._rename(tx, row, person, arrival.name)
                 had = bool(person.roles)
                 record = await self._refresh(tx, person, f"the groups that {arrival.issuer} named at a sign-in")
-                after_commit(tx, partial(self._note_lost, arrival.issuer, record, now if had else None))
+                if had and not record.roles:
+                    row.lost_role = now
                 return record
             person = PersonRow(
                 id=newcomer, name=arrival.name, name_key=f"{ELSEWHERE}{newcomer}", kind="person", state="active",
@@ -127,16 +124,6 @@ class SqlIdentityStore:
         person.name = name
         detail = {"issuer": row.issuer, "subject": row.subject, "name_before": former, "name": name}
         await self._note(tx, m.AuditKind.PERSON_RENAMED, person.id, detail, person=person.id)
-
-    def _note_lost(self, issuer: str, person: PersonRecord, at: datetime | None) -> None:
-        """Note who lost the last role by a sign-in (`at`), and who has one again."""
-        lost = self._lost.setdefault(issuer, OrderedDict())
-        if person.roles:
-            lost.pop(person.id, None)
-        elif at is not None:
-            lost[person.id] = at
-            while len(lost) > MAX_PEOPLE:
-                lost.popitem(last=False)
 
     async def renew(
         self, issuer: str, subject: str, groups: frozenset[str] | None, now: datetime, *, grant: str | None = None

@@ -149,6 +149,8 @@ class IdentityRow(Base):
     seen: Mapped[datetime | None] = mapped_column(Utc)
     gone: Mapped[datetime | None] = mapped_column(Utc)
     grant_hidden: Mapped[str | None] = mapped_column(Text)
+    lost_role: Mapped[datetime | None] = mapped_column(Utc, index=True)
+    """When its person lost the last role by signing in with it."""
 
 
 class GroupBindingRow(Base):
