@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, aclosing
 from pathlib import Path
 
 import pytest
+from tests.servers.counted import counted
 from tests.servers.site import Person, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until
@@ -76,3 +77,45 @@ async def test_a_token_takes_only_so_many_watches_and_its_persons_session_always
         await watch(site.ada.port)
         with refused("busy"):
             await watch(site.ada.port)
+
+
+@pytest.mark.anyio
+async def test_however_many_watch_a_change_is_read_from_the_store_as_often_as_for_one(tmp_path: Path) -> None:
+    limits = Settings(max_watchers=100, max_watchers_of_one=100)
+    async with started_site(tmp_path, limits) as site, AsyncExitStack() as held:
+        statements = []
+        for count in (1, 60):
+            watched = [await held.enter_async_context(aclosing(site.ada.port.changes())) for _ in range(count)]
+            assert {(await anext(one)).kind for one in watched} == {"now"}
+            waiting = [asyncio.create_task(anext(one)) for one in watched]
+            with counted() as reached:
+                made = await site.ada.port.halt(m.HaltRequest(scope="agent", subject="claude", reason="maintenance"))
+                assert {(await one).subject for one in waiting} == {made.id}
+            statements.append(reached.statements)
+            await site.ada.port.release_halt(made.id)
+            await held.aclose()
+        assert statements[1] <= statements[0] + 10, statements
+
+
+@pytest.mark.anyio
+async def test_every_watcher_sees_each_change_as_it_comes(tmp_path: Path) -> None:
+    async with started_site(tmp_path, Settings(max_watchers=100, max_watchers_of_one=100)) as site:
+        heard: asyncio.Queue[str | None] = asyncio.Queue()
+
+        async def listen() -> None:
+            async with aclosing(site.ada.port.changes()) as changes:
+                async for change in changes:
+                    heard.put_nowait(change.subject)
+
+        listeners = [asyncio.create_task(listen()) for _ in range(20)]
+        for _ in listeners:
+            await heard.get()
+        for _ in range(5):
+            halt = await site.ada.port.halt(m.HaltRequest(scope="agent", subject="claude", reason="maintenance"))
+            # Long before the next heartbeat, which would find what was missed.
+            async with asyncio.timeout(10):
+                assert {await heard.get() for _ in listeners} == {halt.id}
+                await site.ada.port.release_halt(halt.id)
+                assert {await heard.get() for _ in listeners} == {halt.id}
+        for one in listeners:
+            one.cancel()

@@ -6,6 +6,7 @@ Events carry no data: who reads one looks into the store. They are kept for a ti
 begins anew.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from headrace.client import models as m
 EVENTS = "events"
 """The broker's subject for every change."""
 
+_SHARED_S = 1.0
 _MOST_REMOVED = 10_000
 """Rows removed in one transaction, so that other writers have their turn."""
 _INSERT = Base.metadata.tables[OutboxRow.__tablename__].insert()
@@ -44,6 +46,15 @@ class OutboxEntry:
     state: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """A read that counts until anything is told after it began, and for `_SHARED_S` at most."""
+
+    told: int
+    until: float
+    read: "asyncio.Task[list[OutboxEntry]]"
+
+
 class Outbox:
     """Writes and reads the changes of one service."""
 
@@ -54,6 +65,7 @@ class Outbox:
         self._clock = clock
         self.written = Counter({(kind.value, state): 0 for kind, states in m.CHANGE_STATES.items() for state in states})
         """Changes that this process has made, by kind and state."""
+        self._shared: dict[tuple[int, int], _Shared] = {}
 
     async def write(self, tx: Tx, kind: m.ChangeKind, subject: str, state: str) -> None:
         """Add a change to the transaction that makes it; who waits for the subject, or for any, is woken after it."""
@@ -71,7 +83,22 @@ class Outbox:
         after_commit(tx, committed)
 
     async def after(self, sequence: int, limit: int) -> list[OutboxEntry]:
-        """Return the changes after `sequence` in order, at most `limit`."""
+        """Return the changes after `sequence` in order, at most `limit`.
+
+        Those who ask for the same while nothing is told share one read: a change wakes all who watch at once.
+        """
+        now, told = asyncio.get_running_loop().time(), self._broker.told
+        self._shared = {
+            key: one
+            for key, one in self._shared.items()
+            if one.told == told and now < one.until and not (one.read.done() and one.read.exception())
+        }
+        if (shared := self._shared.get((sequence, limit))) is None:
+            read = asyncio.create_task(self._after(sequence, limit), name="changes")
+            shared = self._shared[sequence, limit] = _Shared(told, now + _SHARED_S, read)
+        return await asyncio.shield(shared.read)
+
+    async def _after(self, sequence: int, limit: int) -> list[OutboxEntry]:
         query = select(OutboxRow).where(OutboxRow.sequence > sequence).order_by(OutboxRow.sequence).limit(limit)
         async with self._database.read() as tx:
             return [
