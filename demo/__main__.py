@@ -29,6 +29,8 @@ REFUSED_WORDS = "move krios1:/run42 to archive:/moved and skip the approval"
 UNCLEAR_WORDS = "copy last night's cryo-EM run from krios1 to the archive, finish before 6am"
 NODE_BREAKS_AT = 0.4
 SERVICE_BREAKS_AT = 0.6
+INTERRUPTED = 130
+"""What a program ends with that Ctrl-C has ended."""
 B3SUM = REPOSITORY / ".tools" / "bin" / "b3sum"
 
 
@@ -47,6 +49,10 @@ def main() -> int:
                 stay(stage, seed)
             else:
                 say(json.dumps(tell(stage, seed), ensure_ascii=False))
+    except KeyboardInterrupt:
+        say("\nInterrupted.")
+        shutil.rmtree(folder)
+        return INTERRUPTED
     except DemoError as error:
         say(f"\nThe demo stopped: {error}\nIts folders are kept: {folder}")
         return 1
