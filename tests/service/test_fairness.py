@@ -56,8 +56,9 @@ async def test_one_person_has_only_so_many_transfers_that_have_not_ended(tmp_pat
         bob = await site.person("bob", "requester")
         first = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/1", rate_limit_bps=SLOW_BPS))
         second = await site.ada.plan("lab:/set", "archive:/2")
-        with refused("too_many_transfers"):
+        with refused("too_many_transfers") as found:
             await site.ada.submit(second)
+        assert "this person has 1 transfer queued or running, and one may have 1 now" in str(found.value)
         await bob.submit(await bob.plan("lab:/set", "archive:/bob"))
         await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
         await site.ada.end_of(first)

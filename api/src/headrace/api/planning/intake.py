@@ -23,6 +23,7 @@ from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointRow
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
+from headrace.client.text import plural
 from headrace.guardrails import PERMIT_LIFETIME, ResolvedEndpoint, new_id, shown
 
 _log = logging.getLogger(__name__)
@@ -76,11 +77,14 @@ class Intake:
         if list(self._under_way.values()).count(person) >= limit_of_one:
             raise ServiceError(
                 Code.TOO_MANY_PLANS,
-                f"{limit_of_one} plans of this person are being made, the most for one; "
+                f"this person has {plural(limit_of_one, 'plan')} being made, the most for one; "
                 "plan again when one of them is ready",
             )
         if len(self._under_way) >= limit:
-            raise ServiceError(Code.BUSY, f"{len(self._under_way)} plans are being made already; try again in a moment")
+            raise ServiceError(
+                Code.BUSY,
+                f"the service has {plural(len(self._under_way), 'plan')} being made already; try again in a moment",
+            )
 
     async def _keep(self, caller: Caller, request: m.PlanRequest, plan: str) -> None:
         """Store the request as a plan being surveyed, and the job to survey it."""

@@ -20,6 +20,7 @@ from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
+from headrace.client.text import plural
 from headrace.engine import JoinRequested, NodeAttached
 from headrace.guardrails import MAX_CLOCK_SKEW_MS, new_id
 
@@ -350,7 +351,7 @@ class Nodes:
             return f"a node named `{token.name}` has joined meanwhile; ask an operator for a token with another name"
         count = await tx.scalar(select(func.count()).select_from(NodeRow).where(NodeRow.state != "revoked"))
         if (count or 0) >= self._core.settings.max_nodes:
-            return f"this site holds at most {self._core.settings.max_nodes} nodes (HEADRACE_MAX_NODES)"
+            return f"this site holds at most {plural(self._core.settings.max_nodes, 'node')} (HEADRACE_MAX_NODES)"
         return ""
 
     async def _rotation_problem(self, tx: Tx, token: JoinTokenRow, known: NodeRow | None) -> str:

@@ -19,6 +19,7 @@ from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.state_machine import END_STATES, State
 from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
 from headrace.client import models as m
+from headrace.client.text import plural
 from headrace.engine import AttemptEnded, AttemptProgress
 
 _log = logging.getLogger(__name__)
@@ -65,13 +66,15 @@ class Scheduler:
         limit, limit_of_one = self._core.settings.transfer_queue, self._core.settings.transfer_queue_of_one
         of_all, of_one = (await tx.execute(_OPEN, {"person": person})).one()
         if of_all >= limit:
-            raise ServiceError(Code.BUSY, f"{limit} transfers are queued or running already; submit again later")
+            raise ServiceError(
+                Code.BUSY, f"the service has {plural(limit, 'transfer')} queued or running already; submit again later"
+            )
         most = min(limit_of_one, limit - of_all)
         if (of_one or 0) >= most:
             raise ServiceError(
                 Code.TOO_MANY_TRANSFERS,
-                f"{of_one} transfers of this person have not ended, and one may have {most} now; "
-                "submit again when some have, or cancel some",
+                f"this person has {plural(of_one, 'transfer')} queued or running, and one may have {most} now; "
+                "submit again when some have ended, or cancel some",
             )
 
     async def admit(self, tx: Tx, row: TransferRow) -> None:
