@@ -102,8 +102,8 @@ $(PROMETHEUS):
 		dpkg -x prometheus_*.deb . && rm prometheus_*.deb
 
 .PHONY: tools
-tools: $(OIDC) $(PROMETHEUS) ## what tests use: an OpenID provider, Prometheus, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token, a syslog server, file systems that share content)
-	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl unzip:unzip readelf:binutils ssh-keygen:openssh-client ip:iproute2 sysctl:procps softhsm2-util:softhsm2 mkfs.btrfs:btrfs-progs mkfs.xfs:xfsprogs; do \
+tools: $(OIDC) $(PROMETHEUS) ## what tests use: an OpenID provider, Prometheus, and Debian packages (a browser, servers for ssh, PostgreSQL and Active Directory, b3sum, network tools, a software PKCS#11 token, a syslog server, file systems that share content, curl and jq)
+	@missing=""; for have in chromium-headless-shell:chromium-headless-shell /usr/sbin/sshd:openssh-server /usr/lib/postgresql/15/bin/initdb:postgresql-15 /usr/sbin/nginx:nginx-light b3sum:b3sum openssl:openssl unzip:unzip readelf:binutils ssh-keygen:openssh-client ip:iproute2 sysctl:procps softhsm2-util:softhsm2 mkfs.btrfs:btrfs-progs mkfs.xfs:xfsprogs curl:curl jq:jq; do \
 		command -v "$${have%%:*}" >/dev/null || missing="$$missing $${have##*:}"; done; \
 	[ -z "$$missing" ] || { apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; }
 	@[ -x /usr/sbin/samba ] && [ -d /usr/share/samba/setup ] && command -v ldbmodify >/dev/null || \
