@@ -161,6 +161,23 @@ async def test_a_call_that_nginx_would_give_to_a_process_that_is_gone_goes_to_th
     await site.attached(gone)
 
 
+async def test_a_process_that_has_just_come_back_is_asked_when_the_other_one_is_killed(running: Fronted) -> None:
+    site = running.site
+    leader, other = site.roles()
+    async with running.client() as client:
+        await asyncio.to_thread(site.processes[other].kill)
+        # nginx meets the process that is gone, again and again until it is back.
+        back = asyncio.create_task(asyncio.to_thread(site.start, other))
+        while not back.done():
+            assert (await client.get("/me")).status_code == 200
+        await back
+        await asyncio.to_thread(site.processes[leader].kill)
+        answers = await asyncio.gather(*(client.get("/me") for _ in range(8)))
+        assert [answer.status_code for answer in answers] == [200] * 8
+    await asyncio.to_thread(site.start, leader)
+    await site.attached(leader)
+
+
 async def test_changes_come_through_nginx_as_they_happen_from_either_process(running: Fronted, tmp_path: Path) -> None:
     site = running.site
     named = {"host": running.url.partition("://")[2]}

@@ -23,9 +23,5 @@ def front_of(folder: Path, names: list[str]) -> Iterator[Front]:
     """Run nginx for the block."""
     listen, behind = f"127.0.0.1:{free_port()}", {name: f"127.0.0.1:{free_port()}" for name in names}
     configuration = written(folder, listen, list(behind.values()), certificate=None)
-    # A process that was killed is asked again a second later: kills here come that often.
-    said = configuration.read_text(encoding="utf-8")
-    assert "fail_timeout=5s" in said
-    configuration.write_text(said.replace("fail_timeout=5s", "fail_timeout=1s"), encoding="utf-8")
     with nginx_running(configuration, listen):
         yield Front(f"http://{listen}", behind, f"127.0.0.1:{free_port()}")
