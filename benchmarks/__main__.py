@@ -5,6 +5,7 @@ make bench ARGS="--cases                      large --paths 0 50"
 make bench ARGS="--local --ssh"               only copies inside one machine, and over ssh
 make bench ARGS=--service-only                what the service itself costs a transfer
 make bench ARGS=--lists                       lists among a million transfers (--rows, --events, --postgresql)
+make bench ARGS=--passing-on                  a call through a process of a site that does not lead
 
 A path is RTT_MS[:LOSS%][:RATE], for example 50, 50:0.1% or 100:1Gb/s.
 """
@@ -21,6 +22,7 @@ from benchmarks.cases import CASES, MATRIX, Line
 from benchmarks.identity import measure_identity
 from benchmarks.lists import measure_lists
 from benchmarks.machine import machine
+from benchmarks.passing_on import measure_passing_on
 from benchmarks.peers.ends import DEFAULT_LIMIT_S
 from benchmarks.results import Result, keep, tables
 from benchmarks.service import measure_service
@@ -42,6 +44,9 @@ def main() -> int:
             calls=arguments.calls,
             postgresql=arguments.postgresql,
         )
+        return 0
+    if arguments.passing_on:
+        measure_passing_on(arguments.calls)
         return 0
     homes = {"memory": arguments.memory, "disk": disk}
     try:
@@ -115,9 +120,10 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--transfers", type=int, default=100, help="transfers that measure the service (default 100)")
     parser.add_argument("--service-only", action="store_true", help="measure the service alone; nothing is kept")
     parser.add_argument("--lists", action="store_true", help="measure lists among many transfers instead")
+    parser.add_argument("--passing-on", action="store_true", help="measure calls that are passed on to the leader")
     parser.add_argument("--rows", type=int, default=1_000_000, help="with --lists: transfers (default 1,000,000)")
     parser.add_argument("--events", type=int, default=10, help="with --lists: events of each (default 10)")
-    parser.add_argument("--calls", type=int, default=200, help="with --lists: counted calls of each (default 200)")
+    parser.add_argument("--calls", type=int, default=200, help="with --lists or --passing-on: counted calls of each")
     parser.add_argument("--postgresql", action="store_true", help="with --lists: in PostgreSQL, not SQLite")
     return parser.parse_args()
 
