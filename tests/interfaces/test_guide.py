@@ -177,6 +177,14 @@ def test_the_guide_has_these_pages_and_its_index_names_them() -> None:
     assert re.findall(r"^\| \[([\w.-]+)\]", index, re.MULTILINE) == list(PAGES)
 
 
+def test_what_the_page_of_the_console_names_is_written_there() -> None:
+    page = (GUIDE / "console.md").read_text(encoding="utf-8")
+    named = {*re.findall(r"\*\*(.+?)\*\*", page), *re.findall(r"^\| ([A-Z][^|]*?) \|", page, re.MULTILINE)}
+    texts = "".join(path.read_text(encoding="utf-8") for path in (GUIDE.parents[1] / "web/src/i18n/en").glob("*.ts"))
+    assert len(named) > 8
+    assert {name for name in named if f': "{name}"' not in texts} == set()
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_do_what_it_says(reader: Reader, page: str) -> None:
     reader.follow(page)
