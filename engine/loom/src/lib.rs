@@ -7,10 +7,10 @@ extern crate self as parking_lot;
 
 mod locks;
 
-#[expect(
-    dead_code,
-    unreachable_pub,
-    reason = "it is a public part of the engine"
+#[expect(unreachable_pub, reason = "it is a public part of the engine")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "it is a public part of the engine")
 )]
 #[path = "../../crates/headrace-io/src/buffer.rs"]
 mod buffer;
@@ -56,6 +56,9 @@ impl Held {
 }
 
 /// Threads that want more buffers than there are all get one, one after the other.
+///
+/// # Panics
+/// When one does not.
 pub fn buffers() {
     check(|| {
         let (pool, held) = (BufferPool::of(1, 1), Held::of(1));
@@ -69,6 +72,9 @@ pub fn buffers() {
 }
 
 /// Files that wait for an epoch never are more than there may be, and each gets its place.
+///
+/// # Panics
+/// When one does not.
 pub fn places() {
     check(|| {
         let (places, held) = (Arc::new(Places::default()), Held::of(1));

@@ -69,6 +69,9 @@ impl Condvar {
     }
 
     /// Wait to be woken, however late it gets.
+    ///
+    /// # Panics
+    /// After a panic in the same model.
     #[expect(clippy::expect_used, reason = "a model ends with its first panic")]
     pub fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _: Instant) -> WaitTimeoutResult {
         let held = guard.0.take().expect("held");
