@@ -215,8 +215,7 @@ impl RelPath {
     /// How many components.
     #[must_use]
     pub fn depth(&self) -> usize {
-        let separators = self.0.iter().filter(|byte| **byte == b'/').count();
-        separators + usize::from(!self.is_root())
+        self.components().count()
     }
 
     /// Whether this is the folder itself.

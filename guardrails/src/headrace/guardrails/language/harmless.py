@@ -33,6 +33,7 @@ _NEVER = listed(
 _DETERMINERS = listed("determiner.any", "determiner.near")
 _PEOPLE, _NOUNS = listed("person"), listed("plain.noun", "occasion")
 _PLAIN = listed("plain", "occasion") | _PEOPLE | _DETERMINERS
+_ARTICLES = listed("article")
 _SUBJECTS = _DETERMINERS | _PEOPLE | listed("speaker")
 _SPOILS, _BE = listed("spoils"), listed("verb_of.being")
 _VERBS = _BE | listed("verb_of.having", "verb_of.past", "verb_of.present")
@@ -114,7 +115,7 @@ def _is_apart(item: Item) -> bool:
 def _tells(clause: Sequence[Item]) -> bool:
     """Say whether a clause has a subject, a verb of its own, and nothing that may be a part of the data or a wish."""
     words = [plain_word(item) for item in clause]
-    verb = next((at for at, word in enumerate(words) if at and word in _VERBS), None)
+    verb = next((at for at, word in enumerate(words) if at and word in _VERBS and words[at - 1] not in _ARTICLES), None)
     if verb is None or not all(map(_is_apart, clause)) or _opens_order(words):
         return False
     # "say Anna is home" supposes something.

@@ -36,6 +36,7 @@ _VERBS = _BE | _HAVE | _PAST | _NOW
 _DETERMINERS = listed("determiner.any")
 _PRONOUNS = listed("stands_for_data")
 _DATA = _OF_THE_REQUEST - _PRONOUNS
+_ARTICLES = listed("article")
 _DEMONSTRATIVES = listed("determiner.near")
 _LINKS = listed("plain.link")
 _SPOILS = listed("spoils")
@@ -194,7 +195,7 @@ def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
         if _is_short(words, at):
             return at
         regular = word.endswith("ed") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
-        if at and (word in _VERBS or regular):
+        if at and (word in _VERBS or regular) and words[at - 1] not in _ARTICLES:
             return at
     return None
 
@@ -248,7 +249,7 @@ def _says_no_wish(subject: Sequence[str], rest: Sequence[str], items: Sequence[I
     if verb in _BE or "'" in verb:
         known = all(word in _PLAIN for word in subject)
         state = not told or told[0].endswith("ing") or told[0] in _PLAIN
-        state = state or (not of_things and (known or told[0].endswith("ed") or rest[1] in _DETERMINERS | _PREDICATES))
+        state = state or (not of_things and (known or rest[1] in _DETERMINERS | _PREDICATES))
         ours = "'" in verb or head in _SPEAKER
         return state and (ours or not _is_about_data(items[1:]))
     if verb in _HAVE:
