@@ -230,12 +230,11 @@ impl Landing {
 
     fn publish(&self, file: &Sealed) -> Result<(), Failure> {
         let of_root;
-        let name = match file.entry.path.file_name() {
-            Some(name) => name,
-            None => {
-                of_root = self.full_path(&file.entry.path)?;
-                of_root.file_name().unwrap_or_default()
-            }
+        let name = if let Some(name) = file.entry.path.file_name() {
+            name
+        } else {
+            of_root = self.full_path(&file.entry.path)?;
+            of_root.file_name().unwrap_or_default()
         };
         let published = match &file.incoming.replaces {
             None => file

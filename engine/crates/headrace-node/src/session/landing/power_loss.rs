@@ -239,7 +239,7 @@ impl Case {
         };
         // Other connections go on while an epoch runs, and also when it fails, until they hear of that.
         let mut epoch = Ok(());
-        let within = self.fails && (file + unit) % 2 == 0;
+        let within = self.fails && (file + unit).is_multiple_of(2);
         for offset in (start..end).step_by(BLOCK) {
             if within && offset == start + 2 * BLOCK as u64 {
                 epoch = landing.epoch();
