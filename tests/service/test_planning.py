@@ -381,3 +381,19 @@ async def test_a_mistyped_path_is_named_as_it_was_written_with_what_is_near(site
     assert "ed25519" not in plan.summary
     assert plan.next_step.message.startswith("There is nothing at ")
     assert plan.next_step.message.endswith("Correct the path. Plan it again.")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("cancel all my transfers", "`headrace cancel TRANSFER` or the transfer's page; `headrace halt everything"),
+        ("show me my failed transfers", "`headrace status TRANSFER`"),
+    ],
+)
+async def test_an_order_about_transfers_is_told_the_command_that_carries_it_out(
+    site: Site, words: str, command: str
+) -> None:
+    plan = await site.ada.ask(words)
+    assert plan.state is m.PlanState.ASK
+    assert command in plan.questions[0].message, plan.questions

@@ -211,3 +211,30 @@ async def test_a_leg_whose_node_goes_begins_anew_when_it_is_back(site: Site) -> 
     found = await site.ada.port.probed(transfer.id)
     assert all(leg.rate_bps for leg in found.legs), found.legs
     assert files_at(site.archive / "copy") == set()
+
+
+@pytest.mark.anyio
+async def test_nobody_pauses_a_probe_and_so_moves_more_than_was_agreed_to(site: Site) -> None:
+    places(site)
+    transfer = await site.ada.submit(await probe(site.ada, seconds=60, max_bytes=1 << 30, rate_limit_bps=80_000_000))
+    await until_leg(site, transfer, "memory_to_memory")
+    with refused("transfer_state"):
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="pause"))
+    shown = await site.ada.port.transfer(transfer.id)
+    assert [one.allowed for one in shown.allowed_actions if one.action == "pause"] == [False]
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_an_error_of_a_leg_names_nothing_that_is_withheld_from_assistants(site: Site) -> None:
+    places(site)
+    for endpoint in ("lab", "archive"):
+        await site.ada.port.update_endpoint(endpoint, m.EndpointUpdate(labels={"names": "restricted"}))
+    plan = await probe(site.ada, source="lab:/patients/meier", max_bytes=MIB)
+    transfer = await site.ada.submit(plan)
+    await site.ada.end_of(transfer)
+    _, bot = await site.ada.token("transfer:read", "transfer:read:all", agent="bot")
+    mine, shown = await site.ada.port.probed(transfer.id), await bot.probed(transfer.id)
+    assert "meier" in repr(mine.legs)
+    assert "meier" not in repr(shown)

@@ -250,7 +250,9 @@ def test_a_token_cannot_confirm_even_at_a_terminal(service: Service, anna: Perso
     (service.destination / here).mkdir()
     (service.destination / here / "a.dat").write_bytes(b"older")
     scopes = [option for scope in ("read", "plan", "run") for option in ("--scope", f"transfer:{scope}")]
-    token = anna.prove("token", "create", "pipeline", *scopes, "--json").document
+    made = anna.prove("token", "create", "pipeline", *scopes, "--json")
+    token = made.document
+    assert token["secret"] not in made.err, "a log of standard error keeps no secret"
     pipeline = {"HEADRACE_TOKEN": token["secret"], "HEADRACE_SERVICE": service.url, "HEADRACE_CONFIG": str(tmp_path)}
     plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--json").document
     with at_terminal("confirm", plan["id"], **pipeline) as person:

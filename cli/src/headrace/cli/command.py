@@ -63,6 +63,12 @@ class Out:
         """Write a line that is no result: what happens, what to do next, what went wrong."""
         self.notes.print(Text(visible(text, 10_000), style=style), soft_wrap=True)
 
+    def secret(self, about: str, text: str) -> None:
+        """Write a secret and what it is, for people alone: under `--json` the document has it, and a log no copy."""
+        if not self.as_json:
+            self.note(about)
+            self.say(text)
+
     def document(self, value: BaseModel | Sequence[BaseModel] | dict[str, object]) -> None:
         """Write the command's one JSON document, if JSON is wanted."""
         if self.as_json:

@@ -114,9 +114,8 @@ def _end(
 
 
 def _show(command: Command, token: m.JoinToken) -> None:
-    command.out.note(f"Run this on the node's host before {local_time(token.expires)} (shown once):")
     join, *later = token.commands
-    command.out.say(join)
+    command.out.secret(f"Run this on the node's host before {local_time(token.expires)} (shown once):", join)
     command.out.note("NAME and /path: what it offers, and its folder; HOST: its name, as other nodes reach it.")
     for line in later:
         command.out.note("It stays attached as long as that runs. After a restart of the host or the node:")

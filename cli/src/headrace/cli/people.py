@@ -202,8 +202,7 @@ def invite(
     def work(command: Command) -> None:
         request = m.InvitationRequest(name=name, roles=role, valid_s=valid)
         made = proven(command, request, command.headrace.invite)
-        command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
-        command.out.say(made.link)
+        command.out.secret(f"Give {made.name} this link before {local_time(made.expires)} (shown once):", made.link)
         command.out.document(made)
 
     run(work, as_json=json)
@@ -302,8 +301,7 @@ def people_reinvite(person: Whom, *, json: Json = False) -> None:
 
     def work(command: Command) -> None:
         made = proven(command, m.Proven(), partial(command.headrace.invite_again, id_of(command, person)))
-        command.out.note(f"Give {made.name} this link before {local_time(made.expires)} (shown once):")
-        command.out.say(made.link)
+        command.out.secret(f"Give {made.name} this link before {local_time(made.expires)} (shown once):", made.link)
         command.out.document(made)
 
     run(work, as_json=json)
@@ -582,8 +580,7 @@ def token_create(  # noqa: PLR0913 - one parameter each option
         account = id_of(command, owner) if owner is not None else None
         wanted = m.TokenRequest(name=name, scopes=scope, valid_s=valid, agent=agent, person=account)
         made = proven(command, wanted, command.headrace.create_token)
-        command.out.note(f"Token {made.id}, until {local_time(made.expires)}. Shown once:")
-        command.out.say(made.secret or "")
+        command.out.secret(f"Token {made.id}, until {local_time(made.expires)}. Shown once:", made.secret or "")
         command.out.document(made)
 
     run(work, as_json=json)

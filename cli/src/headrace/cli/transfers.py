@@ -67,7 +67,17 @@ def status(  # noqa: PLR0913 - one parameter a flag
                 after=after,
             )
         )
-        rows = ((t.id, standing(t), safe_there(t.progress), t.source, t.destination, age(t.created)) for t in found)
+        rows = (
+            (
+                t.id,
+                standing(t),
+                "a probe" if t.probe else safe_there(t.progress),
+                t.source,
+                t.destination,
+                age(t.created),
+            )
+            for t in found
+        )
         if found:
             command.out.show(table(("transfer", "state", "safe", "from", "to", "made"), rows))
         else:

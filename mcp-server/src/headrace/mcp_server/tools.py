@@ -313,6 +313,7 @@ SCOPE_OF_TOOL: Final[Mapping[str, str]] = {
     "list_endpoints": "transfer:read",
     "browse_endpoint": "transfer:plan",
     "plan_transfer": "transfer:plan",
+    "plan_probe": "transfer:plan",
     "revise_plan": "transfer:plan",
     "explain_plan": "transfer:read",
     "why_denied": "transfer:read",

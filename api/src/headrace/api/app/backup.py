@@ -68,6 +68,9 @@ def _backup(file: Path, data: Path) -> str:
     if key_chain(data) is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
+    if file.exists():
+        message = f"`{file}` is there already; name another file"
+        raise FileExistsError(message)
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         with (
@@ -107,8 +110,13 @@ def _restore(file: Path, data: Path, heads: Path | None) -> str:
     if data.exists() and any(data.iterdir()):
         message = f"`{data}` is not empty; give a folder that is, and move it to its place when all is well"
         raise FileExistsError(message)
+    try:
+        packed = tarfile.open(file, "r:gz")  # noqa: SIM115 - closed below
+    except tarfile.ReadError as error:
+        message = f"`{file}` is no backup: it was not made by `headrace backup`, or is cut off"
+        raise CannotStart(message) from error
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tarfile.open(file, "r:gz") as tar:
+    with packed as tar:
         tar.extractall(data, filter="data")
     facts = _facts(data / _FACTS)
     unpacked, target = store_url("", data), _store_of(data)

@@ -39,6 +39,8 @@ from headrace.guardrails.language import (
 )
 
 _MAX_TRANSFERS = 1000
+_COMMANDS = {"cancel": "cancel", "pause": "pause", "resume": "resume", "status": "status", "list": "status"}
+"""The command for what is asked of transfers that there are."""
 _LAST = "last"
 KEPT = frozenset({"start", "deadline", "window"})
 """Schedule slots that the service keeps itself."""
@@ -205,9 +207,14 @@ def _no_plan(intent: Intent) -> m.Question:
     if intent.then:
         message = "these are several transfers in a row; plan them one by one"
         return m.Question(slot="then", message=message)
-    message = (
-        f"this asks for `{intent.action}`, and only a copy, sync or move can be planned; say which of these is meant"
-    )
+    action = intent.action or ""
+    message = f"this asks for `{action}`, and only a copy, sync or move can be planned"
+    if action in _COMMANDS:
+        of_one = intent.target is not None and intent.target.id is not None
+        which = intent.target.id if of_one and intent.target else "TRANSFER"
+        message += f": for this, use `headrace {_COMMANDS[action]} {which}` or the transfer's page"
+        if action in ("cancel", "pause") and not of_one:
+            message += "; `headrace halt everything --reason WHY` stops all at once"
     return m.Question(slot="action", message=message)
 
 

@@ -255,7 +255,8 @@ class Attempts:
         async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
             legs = await self._close_attempt(tx, row, run, end)
             await self._settle(tx, row, run, standing)
-            if legs is not None and standing.state not in END_STATES:
+            if run.legs is not None and standing.state not in END_STATES:
+                # The next attempt of a probe begins its leg anew, and is counted whole.
                 row.progress, row.durable_before = m.Progress().model_dump_json(), 0
             after_commit(tx, lambda: self._closed(run, legs))
         await self.acknowledge(run.transfer, run.attempt)
@@ -355,8 +356,8 @@ class Attempts:
         self._parts.throughput.end(run, self._core.clock())
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
         self._parts.shares.end(run)
-        if legs is not None:
-            run.legs, run.progress = legs, m.Progress()
+        if run.legs is not None:
+            run.legs, run.progress = run.legs if legs is None else legs, m.Progress()
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)
 

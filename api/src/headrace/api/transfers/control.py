@@ -15,7 +15,7 @@ from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Scheduler
-from headrace.api.transfers.state_machine import State, Wish, retried, wished
+from headrace.api.transfers.state_machine import LEGS, State, Wish, retried, wished
 from headrace.api.transfers.transfer_steps import objection_to
 from headrace.client import models as m
 from headrace.client.text import bit_rate
@@ -159,6 +159,8 @@ class Control:
         max_bytes = int(str(plan.execution["max_bytes"]))
         day = day_of_start(row, core.clock(), core.settings.timezone)
         max_files = int(str(plan.execution["max_files"]))
+        if row.probe is not None:
+            max_bytes, max_files = LEGS * max_bytes, LEGS * max_files
         await self._parts.quotas.require_again(tx, row, Used(max_bytes, max_files, 1), day)
         reserve(tx, row, day=day, max_bytes=max_bytes, max_files=max_files)
         write_standing(row, queued)

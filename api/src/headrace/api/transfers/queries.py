@@ -14,7 +14,7 @@ from headrace.api.events.broker import progress_of, wait_for
 from headrace.api.paging import MAX_COUNTED, page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
-from headrace.api.planning.redaction import Redaction, is_own, redacted
+from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted
 from headrace.api.planning.whose import ANYBODYS, Narrowing
 from headrace.api.policy.qos import node_keys
 from headrace.api.private_words import without_private_words
@@ -243,7 +243,11 @@ class Transfers:
         async with self._parts.core.database.read() as tx:
             plan = await tx.get_one(PlanRow, row.plan)
         bounds = m.Plan.model_validate_json(plan.card).probe
-        return judged(row.id, m.TransferState(row.state), legs_of(row.probe) or [], bounds)
+        legs = legs_of(row.probe) or []
+        if await self._withheld(caller, row):
+            # What nodes say of an error may name files.
+            legs = [leg.model_copy(update={"error": leg.error and WITHHELD}) for leg in legs]
+        return judged(row.id, m.TransferState(row.state), legs, bounds)
 
     async def throughput(
         self, caller: Caller, transfer: str, since: datetime | None, until: datetime | None

@@ -101,7 +101,7 @@ def _until(transfer: TransferStatus) -> str:
 
 _HOPELESS: Final = (
     "Some files did not arrive, and a retry alone does not help: each says what stands in its way. Remove that and "
-    "retry, or plan again in another way: a copy that overwrites replaces what is there."
+    "retry, or, where a file of that name is there, plan again with `--on-conflict overwrite`, which replaces it."
 )
 
 
@@ -153,6 +153,12 @@ def _wish_objection(asked: Wish) -> Callable[[TransferStatus, Principal], Object
         return _steer_objection(transfer, caller) or _state_objection(transfer, against)
 
     return objection
+
+
+def _pause_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+    """Return what stands against a pause: a leg of a probe begins anew, so it would move more than was agreed to."""
+    against = "is a probe, which is not paused: cancel it, and measure anew another time" if transfer.probe else None
+    return _wish_objection(Wish.PAUSE)(transfer, caller) or _state_objection(transfer, against)
 
 
 def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
@@ -218,7 +224,7 @@ def _run_again_objection(transfer: TransferStatus, caller: Principal) -> Objecti
 
 
 _OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Objection]]] = {
-    "pause": _wish_objection(Wish.PAUSE),
+    "pause": _pause_objection,
     "resume": _wish_objection(Wish.RUN),
     "cancel": _wish_objection(Wish.CANCEL),
     "retry": _retry_objection,

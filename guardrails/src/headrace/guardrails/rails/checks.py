@@ -180,7 +180,8 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
     )
     for text, access, needed in needs:
         if _ACCESS.index(access) < _ACCESS.index(needed):
-            message = f"`{shown(text)}` allows {access}, and this needs {needed}; the node's owner can change that"
+            how = f"its node's owner can change that: `--root NAME=/path:{needed}`"
+            message = f"`{shown(text)}` allows {access}, and this needs {needed}; {how}"
             yield _refusal(Rail.ACCESS_TOO_LOW, message)
 
 
