@@ -18,7 +18,7 @@ from demo.stage import surroundings
 from tests.servers.headrace import PASSWORD
 from tests.servers.ports import free_port
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("guide")]
+pytestmark = pytest.mark.timeout(300)
 
 GUIDE: Final = Path(__file__).parents[2] / "docs" / "guide"
 PAGES: Final = (
@@ -160,9 +160,9 @@ class Reader:
         raise AssertionError(message)
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
-    one = Reader(tmp_path_factory.mktemp("reader"))
+@pytest.fixture
+def reader(tmp_path: Path) -> Iterator[Reader]:
+    one = Reader(tmp_path)
     yield one
     if one.service is not None:
         one.service.terminate()
@@ -185,9 +185,9 @@ def test_what_the_page_of_the_console_names_is_written_there() -> None:
     assert {name for name in named if f': "{name}"' not in texts} == set()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_commands_of_a_page_do_what_it_says(reader: Reader, page: str) -> None:
-    reader.follow(page)
-    for copied in COPIED.get(page, ()):
-        arrived = {path.name: path.read_text() for path in (reader.home / "backup" / copied).iterdir()}
-        assert arrived == {"one.txt": "first\n", "two.txt": "second\n"}, copied
+def test_the_commands_of_the_pages_one_after_the_other_do_what_they_say(reader: Reader) -> None:
+    for page in PAGES:
+        reader.follow(page)
+        for copied in COPIED.get(page, ()):
+            arrived = {path.name: path.read_text() for path in (reader.home / "backup" / copied).iterdir()}
+            assert arrived == {"one.txt": "first\n", "two.txt": "second\n"}, (page, copied)

@@ -135,7 +135,7 @@ async def test_an_assistant_starts_headrace_mcp_and_speaks_over_its_standard_str
     }
     spawned = StdioServerParameters(command=program, args=["mcp"], env=environment)
     async with Client(stdio_client(spawned), mode=era) as client:
-        assert len((await client.list_tools()).tools) == 13
+        assert len((await client.list_tools()).tools) == 14
         result = await client.call_tool("list_endpoints", {})
     assert result.is_error
     assert isinstance(result.content[0], TextContent)
