@@ -140,7 +140,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
       </Table.Td>
       <Table.Td className={classes.what}>
         <Link to="/transfers/$transfer" params={{ transfer: id }} className={classes.link}>
-          {t(`action.name.${action === "move" || action === "sync" ? action : "copy"}`)} {shortened(source, 48)}
+          {transfer.probe ? t("transfer.probe") : t(`action.name.${action === "move" || action === "sync" ? action : "copy"}`)} {shortened(source, 48)}
         </Link>
         <div className={classes.second}>
           → <Name>{shortened(destination, 60)}</Name>
@@ -156,13 +156,19 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         )}
       </Table.Td>
       <Table.Td className={classes.progress}>
-        <Arrived transfer={transfer} label={t("transfers.progress.of", { id })} size="sm" />
-        <div className={classes.second}>
-          {arrival(transfer).safe} % · {bytes(progress.bytes_durable)} · {tn("count.files", progress.files_done)}
-          {progress.files_failed > 0 && <> · {t("transfers.failed", { n: count(progress.files_failed) })}</>}
-          {state === "running" && <> · {rate(progress.rate_bps)}</>}
-          {state === "running" && progress.eta_s != null && <> · {t("transfers.left", { time: duration(progress.eta_s) })}</>}
-        </div>
+        {transfer.probe ? (
+          t("transfers.probe")
+        ) : (
+          <>
+            <Arrived transfer={transfer} label={t("transfers.progress.of", { id })} size="sm" />
+            <div className={classes.second}>
+              {arrival(transfer).safe} % · {bytes(progress.bytes_durable)} · {tn("count.files", progress.files_done)}
+              {progress.files_failed > 0 && <> · {t("transfers.failed", { n: count(progress.files_failed) })}</>}
+              {state === "running" && <> · {rate(progress.rate_bps)}</>}
+              {state === "running" && progress.eta_s != null && <> · {t("transfers.left", { time: duration(progress.eta_s) })}</>}
+            </div>
+          </>
+        )}
       </Table.Td>
       <Table.Td>
         {who(requester, name, agent)}

@@ -33,13 +33,19 @@ export function Summary({ transfer }: { transfer: Transfer }) {
         </Alert>
       )}
       <Card title={t("transfer.progress")}>
-        <Arrived transfer={transfer} label={t("transfer.progress.durable")} size="lg" />
-        <Text fw={650} size="lg" aria-live="off">
-          {safe} % ·{" "}
-          {totalBytes > 0
-            ? t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(totalBytes) })
-            : t("transfer.progress.files", { done: count(progress.files_done), total: tn("count.files", progress.files_total) })}
-        </Text>
+        {transfer.probe ? (
+          <Text fw={650}>{t("transfers.probe")}</Text>
+        ) : (
+          <>
+            <Arrived transfer={transfer} label={t("transfer.progress.durable")} size="lg" />
+            <Text fw={650} size="lg" aria-live="off">
+              {safe} % ·{" "}
+              {totalBytes > 0
+                ? t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(totalBytes) })
+                : t("transfer.progress.files", { done: count(progress.files_done), total: tn("count.files", progress.files_total) })}
+            </Text>
+          </>
+        )}
         {transfer.next_step.message !== "" && (
           <Text>
             {t("transfer.next")} <Prose>{transfer.next_step.message}</Prose>

@@ -9,6 +9,7 @@ import { forNow } from "./again";
 import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
 import { FailedFiles } from "./FailedFiles";
+import { Summary } from "./Summary";
 
 const progress: Progress = {
   files_total: 2, files_done: 1, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
@@ -49,10 +50,10 @@ function steered(part: Partial<Transfer>): Transfer {
   };
 }
 
-async function show(transfer: Transfer) {
-  const client = new QueryClient();
+async function show(transfer: Transfer, shown = <Controls transfer={transfer} />) {
+  const client = new QueryClient({ defaultOptions: { queries: { enabled: false } } });
   client.setQueryData(meQuery.queryKey, me);
-  const router = createRouter({ routeTree: createRootRoute({ component: () => <Controls transfer={transfer} /> }), history: createMemoryHistory() });
+  const router = createRouter({ routeTree: createRootRoute({ component: () => shown }), history: createMemoryHistory() });
   await router.load();
   render(
     <MantineProvider env="test">
@@ -86,6 +87,13 @@ it("a rate above what the plan allows is refused before it is asked for, with th
   expect(set()).toBe("This plan allows at most 30.0 Mb/s. For more, make a new plan.");
   fireEvent.change(dialog.getByRole("textbox"), { target: { value: "30 Mb/s" } });
   expect(set()).toBeNull();
+});
+
+it("a probe says that it copies nothing, and shows nothing as safe at the destination", async () => {
+  const probe = steered({ state: "complete", probe: true });
+  await show(probe, <Summary transfer={probe} />);
+  expect(screen.getByText("It measures, and copies nothing")).toBeTruthy();
+  expect(screen.queryByText(/100 %/)).toBeNull();
 });
 
 it("what is run again keeps no times that have passed", () => {

@@ -160,6 +160,7 @@ export const running = {
   "transfers.noMatch.detail": "Choose another state, other words or other days.",
   "transfers.pick.all": "Choose all that are shown",
   "transfers.pick.what": "Choose {id}",
+  "transfers.probe": "It measures, and copies nothing",
   "transfers.progress": "Progress",
   "transfers.progress.of": "Progress of {id}",
   "transfers.state": "State",
