@@ -387,7 +387,7 @@ async def test_a_mistyped_path_is_named_as_it_was_written_with_what_is_near(site
 @pytest.mark.parametrize(
     ("words", "command"),
     [
-        ("cancel all my transfers", "`headrace cancel TRANSFER` or the transfer's page; `headrace halt everything"),
+        ("cancel all my transfers", "`headrace cancel TRANSFER` or the transfer's page; an operator stops all at once"),
         ("show me my failed transfers", "`headrace status TRANSFER`"),
     ],
 )

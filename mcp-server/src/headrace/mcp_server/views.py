@@ -273,8 +273,7 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     )
     parts = [f"{said} is {transfer.state}: {files}, {safe}."]
     if transfer.probe:
-        # What its legs measured is the service's own sentence; nothing of it is at the destination.
-        parts = [f"{said} is a probe, which measures and copies nothing: {visible(transfer.summary)}"]
+        parts = [f"{said} is a probe, which measures and copies nothing. It is {transfer.state}."]
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
         parts.append(visible(transfer.next_step.message))
     if transfer.state == m.TransferState.RUNNING and progress.rate_bps:

@@ -210,11 +210,10 @@ def _no_plan(intent: Intent) -> m.Question:
     action = intent.action or ""
     message = f"this asks for `{action}`, and only a copy, sync or move can be planned"
     if action in _COMMANDS:
-        of_one = intent.target is not None and intent.target.id is not None
-        which = intent.target.id if of_one and intent.target else "TRANSFER"
-        message += f": for this, use `headrace {_COMMANDS[action]} {which}` or the transfer's page"
-        if action in ("cancel", "pause") and not of_one:
-            message += "; `headrace halt everything --reason WHY` stops all at once"
+        one = intent.target.id if intent.target else None
+        message += f": for this, use `headrace {_COMMANDS[action]} {one or 'TRANSFER'}` or the transfer's page"
+        if action in ("cancel", "pause") and one is None:
+            message += "; an operator stops all at once with `headrace halt everything --reason WHY`"
     return m.Question(slot="action", message=message)
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.spans import Chosen
     from headrace.guardrails.language.tokens import Token
 
-_MARKS = SENTENCE_ENDS | {",", ":", "-", "<open>", "<close>"}
+MARKS = SENTENCE_ENDS | {",", ":", "-", "<open>", "<close>"}
+"""Where a clause ends."""
 _ENDS_A_SENTENCE = SENTENCE_ENDS - {";", "<end>"}
 # Marks with nothing before them.
 _LEFT_OVER = re.compile(r"^[\s,.;:!?-]+|(?<=[.!?])(?:[ \t]+[.,;:!?])+(?=\s|$)|(?<=[\s])[ \t]+")
@@ -74,7 +75,7 @@ def _unread(items: Sequence[Item], owned: dict[int, Chosen]) -> list[tuple[int, 
     """Give the clauses, from mark to mark, in which no span owns a word, or one says that they are no request."""
     found, start = [], 0
     for at, item in enumerate(items):
-        if item.symbol not in _MARKS:
+        if item.symbol not in MARKS:
             continue
         inside = [owned.get(one.first) for one in items[start:at]]
         if any(one is None or one.name in _NO_REQUEST for one in inside):

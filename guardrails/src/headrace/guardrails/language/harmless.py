@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from headrace.guardrails.language.asides import MARKS
 from headrace.guardrails.language.lattice import read
-from headrace.guardrails.language.phrases import SENTENCE_ENDS, UNKNOWN_MARK, listed, plain_word
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, listed, plain_word
 from headrace.guardrails.language.spans import owners
 from headrace.guardrails.language.tokens import scan
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from headrace.guardrails.language.phrases import Item
     from headrace.guardrails.language.spans import Chosen
 
-_MARKS = SENTENCE_ENDS | {",", ":", "-", "<open>", "<close>"}
 _OPENING = frozenset({".", "!", ";"})
 _LEAST, _MOST = 2, 24
 # What could change an order, stand for its data, or act on what stands beside it.
@@ -76,7 +76,7 @@ def harmless_in(text: str, context: Context) -> list[tuple[int, int, int, int]]:
 def _clauses(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
     start = 0
     for at, item in enumerate(items):
-        if item.symbol in _MARKS:
+        if item.symbol in MARKS:
             if start < at:
                 yield start, at
             start = at + 1
