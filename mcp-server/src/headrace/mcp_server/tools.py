@@ -147,7 +147,7 @@ class Tools:
     ) -> PlanCard:
         """Plan a probe, which measures what the way between two places carries and leaves nothing there.
 
-        It takes the rights of a copy. transfer_status of the submitted plan says what its legs measured.
+        It takes the rights of a copy. The console, headrace status and REST say what its legs measured.
         """
         intent = m.TransferIntent(action="copy", source=source, destination=destination)
         asked = m.PlanRequest(intent=intent, probe=bounds or m.ProbeBounds())
