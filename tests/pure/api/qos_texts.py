@@ -3,6 +3,7 @@
 STANDING = '[[class]]\nname = "background"\n{0}[[class]]\nname = "bulk"\n{0}[[class]]\nname = "priority"\n{0}'
 LINK = '[[link]]\nname = "uplink"\nrate_bps = 80_000_000\nnodes = ["left"]\n'
 ON_LINK = 'links = [{ link = "uplink" }]\n'
+PAIR = '[[pair]]\nsource = "lab"\ndestination = "archive"\n'
 LINKED = LINK + STANDING.format(ON_LINK)
 
 BAD: dict[str, tuple[str, str, str]] = {
@@ -63,6 +64,24 @@ BAD: dict[str, tuple[str, str, str]] = {
     "an unknown node": (LINKED.replace('"left"', '"lost"'), "link `uplink`: nodes", "there is no node `lost`"),
     "a link without nodes": (LINKED.replace('"left"', ""), "link `uplink`: nodes", "no node is behind it"),
     "a node on both sides": (LINKED.replace('["left"]', '["left"]\npeers = ["left"]'), "link `uplink`: nodes", "both"),
+    "streams beyond a node's": (LINKED + "[tuning]\nstreams = 65\n", "tuning: streams", "less than or equal to 64"),
+    "a unit that is no power of two": (
+        LINKED + "[tuning]\nunit_bytes = 3_000_000\n",
+        "tuning: unit_bytes",
+        "3000000 is no power of two; give one from 262144",
+    ),
+    "a pair that sets nothing": (LINKED + PAIR, "pair `lab to archive`", "it sets nothing; give `streams`"),
+    "a pair twice": (LINKED + f"{PAIR}streams = 2\n" * 2, "pair `lab to archive`", "there are 2 of it"),
+    "a pair of an unknown endpoint": (
+        LINKED + PAIR.replace("lab", "lap") + "streams = 2\n",
+        "pair `lap to archive`",
+        "there is no endpoint `lap`",
+    ),
+    "an unknown setting of a pair": (
+        LINKED + PAIR + "window = 2\n",
+        "pair `lab to archive`: window",
+        "Extra inputs are not permitted",
+    ),
     "a calendar without hours": (
         LINKED + '[[calendar]]\nname = "nights"\n',
         "calendar `nights`: hours",

@@ -8,7 +8,7 @@ from tests.pure.api.qos_texts import BAD, LINKED
 from headrace.api.policy.qos_rules import problems_of, read
 from headrace.client import models as m
 
-OF_NODES = {"an unknown node"}
+OF_NODES = {"an unknown node", "a pair of an unknown endpoint"}
 """What only a site can know."""
 
 

@@ -2212,6 +2212,14 @@ export interface components {
             where: "source" | "destination" | "network" | "service" | "";
         };
         /**
+         * EffectiveTuning
+         * @description What is set for one transfer; null: nowhere, so that its nodes choose.
+         */
+        EffectiveTuning: {
+            streams?: components["schemas"]["Tuned"] | null;
+            unit_bytes?: components["schemas"]["Tuned"] | null;
+        };
+        /**
          * Endpoint
          * @description What people name. `online` says whether its node is attached.
          */
@@ -3741,6 +3749,11 @@ export interface components {
             transfer_ended?: string | null;
             transfer_state?: components["schemas"]["TransferState"] | null;
             /**
+             * @description streams and units that are set for it, and at which level
+             * @default {}
+             */
+            tuning: components["schemas"]["EffectiveTuning"];
+            /**
              * Warnings
              * @description what will not come about although the plan may start
              * @default []
@@ -3784,6 +3797,8 @@ export interface components {
             probe?: components["schemas"]["ProbeBounds"] | null;
             /** Timezone */
             timezone?: string | null;
+            /** @description what is set for this transfer; of a change, null keeps what the earlier plan has */
+            tuning?: components["schemas"]["Tuning"] | null;
             /** Words */
             words?: string | null;
         };
@@ -4539,6 +4554,13 @@ export interface components {
              * @default []
              */
             links: components["schemas"]["QosLink"][];
+            /**
+             * Pairs
+             * @default []
+             */
+            pairs: components["schemas"]["QosPair"][];
+            /** @default {} */
+            tuning: components["schemas"]["Tuning"];
         };
         /**
          * QosHours
@@ -4606,6 +4628,26 @@ export interface components {
              * @enum {string}
              */
             way: "out" | "in";
+        };
+        /**
+         * QosPair
+         * @description What is set for transfers from one endpoint to another.
+         */
+        QosPair: {
+            /** Destination */
+            destination: string;
+            /** Source */
+            source: string;
+            /**
+             * Streams
+             * @description data connections; null at every level: as many as help
+             */
+            streams?: number | null;
+            /**
+             * Unit Bytes
+             * @description into pieces of how much large files are cut, a power of two; null at every level: 4 MiB
+             */
+            unit_bytes?: number | null;
         };
         /**
          * QosProblem
@@ -5336,6 +5378,11 @@ export interface components {
              */
             summary: string;
             /**
+             * @description streams and units that are set for it, and at which level
+             * @default {}
+             */
+            tuning: components["schemas"]["EffectiveTuning"];
+            /**
              * Wish
              * @description what people want of it
              * @default run
@@ -5562,6 +5609,37 @@ export interface components {
          */
         TransferState: "queued" | "running" | "waiting" | "paused" | "complete" | "partial" | "failed" | "canceled";
         /**
+         * Tuned
+         * @description A value that was set, and where.
+         */
+        Tuned: {
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "transfer" | "pair" | "site";
+            /** Value */
+            value: number;
+        };
+        /**
+         * Tuning
+         * @description What is set of how a transfer uses the network and its nodes' memory, instead of what the nodes choose.
+         *
+         *     Null is left to the next level (the transfer, its pair of endpoints, the site), and at last to the nodes.
+         */
+        Tuning: {
+            /**
+             * Streams
+             * @description data connections; null at every level: as many as help
+             */
+            streams?: number | null;
+            /**
+             * Unit Bytes
+             * @description into pieces of how much large files are cut, a power of two; null at every level: 4 MiB
+             */
+            unit_bytes?: number | null;
+        };
+        /**
          * WhoMay
          * @description What policy would say to one person of one small file, nothing overwritten, without an assistant.
          */
@@ -5622,6 +5700,7 @@ export type DeviceAnswer = components['schemas']['DeviceAnswer'];
 export type DeviceQuestion = components['schemas']['DeviceQuestion'];
 export type DeviceSignIn = components['schemas']['DeviceSignIn'];
 export type Diagnosis = components['schemas']['Diagnosis'];
+export type EffectiveTuning = components['schemas']['EffectiveTuning'];
 export type Endpoint = components['schemas']['Endpoint'];
 export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
@@ -5720,6 +5799,7 @@ export type QosDocument = components['schemas']['QosDocument'];
 export type QosHours = components['schemas']['QosHours'];
 export type QosLink = components['schemas']['QosLink'];
 export type QosLinkUse = components['schemas']['QosLinkUse'];
+export type QosPair = components['schemas']['QosPair'];
 export type QosProblem = components['schemas']['QosProblem'];
 export type QosText = components['schemas']['QosText'];
 export type QosVersion = components['schemas']['QosVersion'];
@@ -5752,6 +5832,8 @@ export type TransferEvent = components['schemas']['TransferEvent'];
 export type TransferIntent = components['schemas']['TransferIntent'];
 export type TransferShare = components['schemas']['TransferShare'];
 export type TransferState = components['schemas']['TransferState'];
+export type Tuned = components['schemas']['Tuned'];
+export type Tuning = components['schemas']['Tuning'];
 export type WhoMay = components['schemas']['WhoMay'];
 export type WhoMayRequest = components['schemas']['WhoMayRequest'];
 export type $defs = Record<string, never>;

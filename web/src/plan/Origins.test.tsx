@@ -16,7 +16,7 @@ function show(origins: SlotOrigin[], more: Partial<Plan> = {}) {
   const plan: Plan = {
     id: "pl_1", state: "ready", state_reason: "", requester: "pn_1", created: "2026-01-01T00:00:00Z", surveyed_entries: 0, danger: [], questions: [], refusals: [],
     notes: [], confirmed: false, approvals: [], summary: "", needs: [], next_step: { kind: "submit", by: "you", message: "" }, allowed_actions: [],
-    names_withheld: false, warnings: [], quotas: [], words: "copy it", agent: "claude", intent, origins, ...more,
+    names_withheld: false, warnings: [], quotas: [], tuning: {}, words: "copy it", agent: "claude", intent, origins, ...more,
   };
   render(<MantineProvider env="test"><Origins plan={plan} /></MantineProvider>);
 }

@@ -7,6 +7,7 @@ import type { Plan } from "../api/schema";
 import { bytes, count } from "../format/units";
 import { visible } from "../format/text";
 import { t, tn } from "../i18n";
+import { tuningRows } from "../quality/tuning";
 import { Card, Copyable, Facts, Loading, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
@@ -69,6 +70,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
           [t("plan.created"), <Time key="created" value={plan.created} />],
           ...(plan.starts == null ? [] : [[t("transfer.starts"), <Time key="starts" value={plan.starts} />] as const]),
           [t("plan.expires"), <Time key="expires" value={plan.expires} />],
+          ...tuningRows(plan.tuning),
         ]}
       />
       {plan.words != null && plan.words !== plan.canonical_sentence && (

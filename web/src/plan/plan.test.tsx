@@ -71,7 +71,7 @@ const may = (allowed: boolean, reason = ""): AllowedAction[] =>
   (["confirm", "decline", "approve", "refuse", "submit", "revise", "drop"] as const).map((action) => ({ action, allowed, reason }));
 const plan: Plan = {
   id: "pl_1", state: "ready", state_reason: "", requester: "pn_1", created: when, digest: "0".repeat(64), surveyed_entries: 0, danger: [], questions: [], refusals: [],
-  notes: [], confirmed: false, approvals: [], summary: "", needs: [], next_step: { kind: "submit", by: "you", message: "It can be submitted." }, allowed_actions: may(true), names_withheld: false, warnings: [], quotas: [], origins: [],
+  notes: [], confirmed: false, approvals: [], summary: "", needs: [], next_step: { kind: "submit", by: "you", message: "It can be submitted." }, allowed_actions: may(true), names_withheld: false, warnings: [], quotas: [], origins: [], tuning: {},
 };
 const start = () => screen.queryByRole("button", { name: "Start the transfer" });
 

@@ -18,6 +18,7 @@ import { hueOf } from "./hues";
 import { ClassName } from "./Links";
 import { qosQuery } from "./queries";
 import { ShareBar, ShareKey } from "./ShareBar";
+import { tuningRows } from "./tuning";
 
 type Dialog = "class" | "deadline";
 
@@ -54,6 +55,7 @@ export function TransferQuality({ transfer }: { transfer: Transfer }) {
           [t("quality.class"), <ClassName key="class" name={name} hue={hueOf(order, name)} />],
           ...(deadline == null ? [] : [[t("transfer.deadline"), <Time key="deadline" value={deadline} />] as const]),
           ...(share === null ? [] : shareRows(share)),
+          ...tuningRows(transfer.tuning),
         ]}
       />
       {share === null ? (

@@ -7,7 +7,7 @@ function share(qos_class: string, actual_bps: number): TransferShare {
 }
 
 function seen(...transfers: TransferShare[]): Qos {
-  const document = { links: [], classes: [], calendars: [] };
+  const document = { links: [], classes: [], calendars: [], pairs: [], tuning: {} };
   return { version: "1", document, calendars_open: {}, given_by: {}, unknown_nodes: [],
     use: [{ link: "uplink", way: "out", transfers }] };
 }

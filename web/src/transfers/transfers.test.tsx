@@ -46,7 +46,7 @@ function steered(part: Partial<Transfer>): Transfer {
   return {
     id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state: "failed", state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",
     canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions: [],
-    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", probe: false, ...part,
+    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", probe: false, tuning: {}, ...part,
   };
 }
 

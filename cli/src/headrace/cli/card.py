@@ -1,6 +1,6 @@
 """Plans and transfers as people read them. Every text from outside passes through `visible`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -244,12 +244,16 @@ def _quality_rows(plan: m.Plan) -> Iterator[tuple[str, str]]:
     quality = plan.quality
     if quality is not None and (quality.links or quality.calendar or quality.qos_class != "bulk"):
         yield "class", quality_of(quality)
+    if tuning := tuning_of(plan.tuning):
+        yield "set", tuning
     for quota in plan.quotas:
         for said in quota_rows(quota):
             yield "quota", f"{quota.of} {quota.subject}: {said} used"
 
 
 def _promised_rows(transfer: m.Transfer) -> Iterator[tuple[str, str, str]]:
+    if tuning := tuning_of(transfer.tuning):
+        yield "set", tuning, ""
     if transfer.deadline_note:
         yield "", transfer.deadline_note, "red"
     if transfer.progress.share is not None:
@@ -261,6 +265,25 @@ def _left_rows(progress: m.Progress) -> Iterator[tuple[str, str, str]]:
         yield "failed", plural(progress.files_failed, "file"), "red"
     if progress.sources_kept:
         yield "stay", f"{plural(progress.sources_kept, 'source')} (the receipt says why)", "yellow"
+
+
+_LEVELS: Final[Mapping[m.TuningLevel, str]] = {
+    "transfer": "for this transfer",
+    "pair": "for these two endpoints",
+    "site": "for the site",
+}
+
+
+def tuning_of(tuning: m.EffectiveTuning) -> str:
+    """Say which streams and units are set, and where; empty when the nodes choose both."""
+    said = []
+    if tuning.streams is not None:
+        said.append(f"{plural(tuning.streams.value, 'stream')} {_LEVELS[tuning.streams.level]}")
+    if tuning.unit_bytes is not None:
+        size = tuning.unit_bytes.value
+        exact = f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+        said.append(f"units of {exact} {_LEVELS[tuning.unit_bytes.level]}")
+    return ", ".join(said)
 
 
 def share_of(share: m.TransferShare) -> str:

@@ -1,6 +1,7 @@
 """The flags of a typed transfer: `copy`, `sync`, `move`, and `plan` for all three."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import wraps
@@ -18,6 +19,7 @@ from headrace.client import models as m
 Action = Literal["copy", "sync", "move"]
 VerifyChoice = Literal["default", "in-transit", "at-rest", "blake3"]
 
+_NO_SLOTS = {"checksum", *m.Tuning.model_fields}
 _GLOB = "`*.tmp` fits names anywhere, `raw/*.mrc` paths, `logs/` a folder. May be given again."
 _TIME = "An age (12h, 2d), a date, or a time; local when it names no zone."
 
@@ -51,7 +53,7 @@ Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Follow the transfe
 class Flags:
     """The flags of a typed transfer: a field here is a flag of `copy`, `sync`, `move` and `plan`.
 
-    Fields are named as in `TransferIntent`, but for `checksum`.
+    Fields are named as in `TransferIntent`, but for `checksum` and those of `Tuning`.
     """
 
     include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help=f"Only what fits. {_GLOB}")] = None
@@ -92,6 +94,13 @@ class Flags:
         datetime | None,
         typer.Option("--by", parser=as_flag(_ahead), metavar="TIME", help="When to be done: in 12h, or by a time."),
     ] = None
+    streams: Annotated[int | None, typer.Option(min=1, max=64, help="Data connections. [default: as many as help]")] = (
+        None
+    )
+    unit_bytes: Annotated[
+        int | None,
+        typer.Option("--unit", parser=as_flag(size_bytes), metavar="SIZE", help="Cut large files so: 1MiB, 16MiB."),
+    ] = None
     verify: Annotated[VerifyChoice, typer.Option(help="How what arrives is checked.")] = "default"
 
     def intent(self, action: Action, source: str, destination: str) -> m.TransferIntent:
@@ -99,16 +108,29 @@ class Flags:
         if self.delete_extraneous and action != "sync":
             message = "--delete belongs to sync"
             raise typer.BadParameter(message)
-        given = {name: value for name, value in vars(self).items() if value is not None and name != "checksum"}
+        given = {name: value for name, value in vars(self).items() if value is not None and name not in _NO_SLOTS}
         if self.window is not None:
             given["window"] = tuple(self.window.split("-"))
         given["compare"] = "checksum" if self.checksum else "size-mtime"
-        try:
+        with _usage_errors():
             return m.TransferIntent(action=action, source=source, destination=destination, **given)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            message = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-            raise typer.BadParameter(message) from error
+
+    def request(self, action: Action, source: str, destination: str) -> m.PlanRequest:
+        """Return the request for a plan; raises a usage error for flags that do not fit together."""
+        intent = self.intent(action, source, destination)
+        with _usage_errors():
+            tuning = m.Tuning(streams=self.streams, unit_bytes=self.unit_bytes)
+        return m.PlanRequest(intent=intent, timezone=zone(), tuning=None if tuning == m.Tuning() else tuning)
+
+
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        message = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        raise typer.BadParameter(message) from error
 
 
 def flagged(command: Callable[..., None]) -> Callable[..., None]:

@@ -51,7 +51,7 @@ def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002
         wait: f.Wait = True,
         json: Json = False,
     ) -> None:
-        request = m.PlanRequest(intent=flags.intent(action, source, destination), timezone=f.zone())
+        request = flags.request(action, source, destination)
         run(lambda command: decided(command, answered(command, request), Wishes(yes, wait)), as_json=json)
 
     command.__doc__ = help
@@ -79,15 +79,15 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show what a request would do, without running it."""
-    intent = None
+    typed = None
     if len(request) == _TYPED_WORDS and f.is_action(request[0]):
         action, source, destination = request
-        intent = flags.intent(action, source, destination)  # type: ignore[arg-type]  # is_action
+        typed = flags.request(action, source, destination)  # type: ignore[arg-type]  # is_action
 
     def work(command: Command) -> Exit:
         require_free(document, force=force)
-        if intent is not None:
-            found = answered(command, m.PlanRequest(intent=intent, timezone=f.zone()))
+        if typed is not None:
+            found = answered(command, typed)
         elif len(request) == 1 and _IS_PLAN.fullmatch(request[0]):
             found = surveyed(command, command.wait(command.headrace.plan(request[0])))
         else:
@@ -199,7 +199,7 @@ def again(  # noqa: PLR0913 - one parameter a flag
         # A start that was asked for then has passed.
         changed = {"source": source or before.intent.source, "destination": destination or before.intent.destination}
         intent = before.intent.model_copy(update={**changed, "start": None})
-        request = m.PlanRequest(intent=intent, timezone=f.zone(), probe=before.probe)
+        request = m.PlanRequest(intent=intent, timezone=f.zone(), probe=before.probe, tuning=before.tuning.own())
         return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)

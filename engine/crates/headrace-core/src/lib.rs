@@ -29,3 +29,4 @@ pub mod ticket;
 pub mod value;
 pub mod version;
 pub mod wire;
+pub mod wishes;

@@ -7,6 +7,7 @@ use headrace_core::name::RelPath;
 use headrace_core::statement::MAX_COUNT;
 use headrace_core::value::Id;
 use headrace_core::version::Version;
+use headrace_core::wishes::Wishes;
 use headrace_io::flow::Flow;
 
 use crate::problem::{ControlCode, Problem};
@@ -101,6 +102,19 @@ pub(crate) fn violation(detail: impl std::fmt::Display) -> Problem {
         ControlCode::ProtocolViolation,
         format!("a message can't be understood: {detail}"),
     )
+}
+
+/// Read what was set for an attempt; what is out of its limits is a violation.
+pub(crate) fn wishes_in(told: Option<proto::Tuning>) -> Result<Wishes, Problem> {
+    let told = told.unwrap_or_default();
+    Wishes::new(told.streams, told.unit_bytes).map_err(violation)
+}
+
+pub(crate) fn tuning_out(wishes: Wishes) -> proto::Tuning {
+    proto::Tuning {
+        streams: wishes.streams().map(u32::from),
+        unit_bytes: wishes.unit_bytes(),
+    }
 }
 
 pub(crate) fn path_in(bytes: &[u8]) -> Result<RelPath, Problem> {

@@ -14,6 +14,7 @@ use headrace_core::access::Access;
 use headrace_core::asker::Asker;
 use headrace_core::statement::KeptReason;
 use headrace_core::ticket::{Action, OnConflict, Verify};
+use headrace_core::wishes::Wishes;
 use headrace_io::account::{Account, can_act};
 use headrace_io::root::Root;
 use headrace_node::accounts::{Accounts, Ids, Mapping, Rule};
@@ -432,7 +433,7 @@ async fn a_transfer_runs_as_the_accounts_of_who_asked_and_for_nobody_else() {
         });
         let started = site
             .hub
-            .start_attempt(&ticket, (&lists, &results), "")
+            .start_attempt(&ticket, (&lists, &results), "", Wishes::default())
             .await;
         match (started, code) {
             (Ok(()), None) => {

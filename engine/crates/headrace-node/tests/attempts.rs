@@ -12,6 +12,7 @@ use headrace_core::sealed::SigningKey;
 use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Role;
 use headrace_core::ticket::VerifiedTicket;
+use headrace_core::wishes::Wishes;
 use headrace_node::convert::{Outcome, ProgressCounts};
 use headrace_node::hub::HubEvent;
 use headrace_node::node::mover::{Meet, MoveEnd};
@@ -22,7 +23,9 @@ use tokio::task::LocalSet;
 
 async fn start(site: &Site, ticket: &str, transfer: &str) -> Result<(), Problem> {
     let (lists, results) = site.folders(transfer);
-    site.hub.start_attempt(ticket, (&lists, &results), "").await
+    site.hub
+        .start_attempt(ticket, (&lists, &results), "", Wishes::default())
+        .await
 }
 
 async fn two(site: &Site) -> (TestNode, TestNode) {
@@ -317,6 +320,23 @@ async fn a_list_of_files_that_is_not_the_stated_one_makes_the_attempt_fail() {
 }
 
 #[tokio::test]
+async fn what_was_set_for_a_transfer_reaches_both_of_its_nodes() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let ticket = site.ticket("tr_1", &from, &to);
+    let (lists, results) = site.folders("tr_1");
+    let wishes = Wishes::new(Some(7), Some(1 << 20)).expect("within the limits");
+    let started = site
+        .hub
+        .start_attempt(&ticket, (&lists, &results), "", wishes)
+        .await;
+    started.expect("started");
+    for node in [&from, &to] {
+        assert_eq!(node.mover.attempt("tr_1").order.wishes, wishes);
+    }
+}
+
+#[tokio::test]
 async fn links_and_shares_reach_nodes_which_hear_their_links_again_and_keep_what_they_had_when_told_nonsense()
  {
     const LINKS: &str =
@@ -333,7 +353,7 @@ async fn links_and_shares_reach_nodes_which_hear_their_links_again_and_keep_what
     let (lists, results) = site.folders("tr_1");
     let started = site
         .hub
-        .start_attempt(&ticket, (&lists, &results), SHARE)
+        .start_attempt(&ticket, (&lists, &results), SHARE, Wishes::default())
         .await;
     started.expect("started");
     let share = |weight| TransferShare {

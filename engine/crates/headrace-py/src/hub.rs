@@ -9,10 +9,11 @@ use headrace_core::shares::{Links, TransferShare};
 use headrace_core::succession::Succession;
 use headrace_core::ticket::Execution;
 use headrace_core::value::Id;
+use headrace_core::wishes::Wishes;
 use headrace_node::convert::AttemptId;
 use headrace_node::hub::keys::begin_succession;
 use headrace_node::hub::{Hub as Inner, HubOptions, JoinAnswer};
-use headrace_node::problem::Problem;
+use headrace_node::problem::{ControlCode, Problem};
 use headrace_node::state::StateDir;
 use headrace_node::transport::system_clock;
 use pyo3::prelude::*;
@@ -197,7 +198,7 @@ impl Hub {
     }
 
     /// Send the ticket and its lists to its nodes.
-    #[pyo3(signature = (*, ticket, lists_dir, result_dir, share))]
+    #[pyo3(signature = (*, ticket, lists_dir, result_dir, share, streams=None, unit_bytes=None))]
     fn start_attempt<'py>(
         &self,
         py: Python<'py>,
@@ -205,12 +206,16 @@ impl Hub {
         lists_dir: PathBuf,
         result_dir: PathBuf,
         share: String,
+        streams: Option<u32>,
+        unit_bytes: Option<u64>,
     ) -> Awaitable<'py> {
         let inner = Arc::clone(&self.inner);
+        let wishes = Wishes::new(streams, unit_bytes)
+            .map_err(|wrong| raised(Problem::new(ControlCode::BadArgument, wrong)))?;
         future_into_py(py, async move {
             let folders: (&Path, &Path) = (&lists_dir, &result_dir);
             inner
-                .start_attempt(&ticket, folders, &share)
+                .start_attempt(&ticket, folders, &share, wishes)
                 .await
                 .map_err(raised)
         })

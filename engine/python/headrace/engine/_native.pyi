@@ -335,8 +335,20 @@ class Hub:
         Writes overwrites.jsonl and deletes.jsonl into `lists_dir`.
         """
 
-    def start_attempt(self, *, ticket: str, lists_dir: str, result_dir: str, share: str) -> Awaitable[None]:
+    def start_attempt(
+        self,
+        *,
+        ticket: str,
+        lists_dir: str,
+        result_dir: str,
+        share: str,
+        streams: int | None = None,
+        unit_bytes: int | None = None,
+    ) -> Awaitable[None]:
         """Send the ticket and its lists to its nodes, and the share of links (JSON) with which it begins.
+
+        `streams` (1 to 64 data connections) and `unit_bytes` (a power of two from 256 KiB to 1 GiB) are for it what its
+        nodes choose otherwise; `bad_argument` beyond these limits.
 
         Progress and end arrive as events; result lists are written into `result_dir`. A later attempt of a transfer
         takes the place of one that runs.

@@ -18,6 +18,7 @@ from headrace.api.planning.plan_queries import Plans
 from headrace.api.planning.plan_steps import objection_to
 from headrace.api.planning.requested import Requested
 from headrace.api.planning.words import Reading, Words
+from headrace.api.policy.tuning import of_transfer
 from headrace.api.problems import KNOWN, problem_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointRow
@@ -116,6 +117,7 @@ class Intake:
                 created=now,
                 intent=m.PlannedIntent.of(request.intent) if request.intent else None,
                 probe=request.probe,
+                tuning=_tuning(request, base),
                 summary="Being planned.",
             )
             row.card = card.model_dump_json()
@@ -320,6 +322,13 @@ def _check_probe(request: m.PlanRequest) -> None:
     if more:
         message = f"a probe only measures, so it takes no `{'`, `'.join(more)}`; leave that out"
         raise ServiceError(Code.INVALID_REQUEST, message, fields=more)
+
+
+def _tuning(request: m.PlanRequest, base: PlanRow | None) -> m.EffectiveTuning:
+    """Return what is set with the plan itself: of a change, what the earlier plan had unless it says something."""
+    if request.tuning is None and base is not None:
+        return of_transfer(m.Plan.model_validate_json(base.card).tuning.own())
+    return of_transfer(request.tuning)
 
 
 def _asked(request: m.PlanRequest) -> dict[str, str]:

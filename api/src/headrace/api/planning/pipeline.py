@@ -28,6 +28,7 @@ from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.qos import InForce, QosVersions
 from headrace.api.policy.quota_rules import Used
 from headrace.api.policy.quotas import Quotas
+from headrace.api.policy.tuning import effective
 from headrace.api.policy.versions import Policies
 from headrace.api.problems import KNOWN
 from headrace.api.signing.legs import LEGS
@@ -181,10 +182,12 @@ class Pipeline:
         day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
         legs = 1 if card.probe is None else len(LEGS)
         most = Used(legs * execution.max_bytes, legs * execution.max_files, 1)
-        ends = (route.source.text, route.destination.text)
-        quotas, over = await self._quotas.of_plan(asked.caller.principal, *ends, most, day)
+        quotas, over = await self._quotas.of_plan(
+            asked.caller.principal, route.source.text, route.destination.text, most, day
+        )
+        tuning = effective(held.document, card.tuning.own(), route.source.endpoint, route.destination.endpoint)
         warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
-        card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas})
+        card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas, "tuning": tuning})
         quality = await self._quality(held, qos_class, qos_why, route)
         if quality.calendar is not None:
             _require_hours(held, qos_class, schedule, counts.bytes, intent.rate_limit_bps)

@@ -19,7 +19,7 @@ from headrace.api.policy.qos_rules import BUILT_IN, STANDING, problems_of, read
 from headrace.api.policy.share_texts import refused_by_nodes
 from headrace.api.policy.version_log import Called, VersionLog
 from headrace.api.store import Tx
-from headrace.api.store.tables_site import NodeRow, PolicyRow, QosRow
+from headrace.api.store.tables_site import EndpointNameRow, NodeRow, PolicyRow, QosRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.client import models as m
 from headrace.guardrails import Decision, OpenHours, PolicySet, lowest_qos
@@ -248,7 +248,8 @@ async def _checked(tx: Tx, read_: Read, now: datetime) -> tuple[m.QosDocument | 
     document, found = read_, problems_of(read_)
     if not found:
         found = [m.QosProblem(where=where, message=message) for where, message in refused_by_nodes(document)]
-    found += [m.QosProblem(where=where, message=message) for where, message in await _unknown_nodes(tx, document)]
+    unknown = [*await _unknown_nodes(tx, document), *await _unknown_endpoints(tx, document)]
+    found += [m.QosProblem(where=where, message=message) for where, message in unknown]
     classes = frozenset(one.name for one in document.classes)
     missed = [*await _missed_by_policy(tx, classes), *await _missed_by_work(tx, classes, now)]
     found += [m.QosProblem(where=f"class `{name}`", message=said) for name, said in missed]
@@ -262,6 +263,19 @@ async def _unknown_nodes(tx: Tx, document: m.QosDocument) -> list[tuple[str, str
         (f"link `{link.name}`: nodes", f"there is no node `{name}`; `headrace nodes` lists them")
         for link in document.links
         for name in dict.fromkeys([*link.nodes, *link.peers])
+        if name not in known
+    ]
+
+
+async def _unknown_endpoints(tx: Tx, document: m.QosDocument) -> list[tuple[str, str]]:
+    known = set(await tx.scalars(select(EndpointNameRow.name).where(EndpointNameRow.main)))
+    return [
+        (
+            f"pair `{pair.source} to {pair.destination}`",
+            f"there is no endpoint `{name}`; `headrace endpoints` lists them",
+        )
+        for pair in document.pairs
+        for name in dict.fromkeys([pair.source, pair.destination])
         if name not in known
     ]
 

@@ -1,7 +1,7 @@
 """Links, classes and calendars as a text: read, and held against what must be so. Pure functions.
 
-The text is TOML with `[[link]]`, `[[class]]` and `[[calendar]]`. Whatever is wrong is said with where it is and what to
-do.
+The text is TOML with `[[link]]`, `[[class]]`, `[[calendar]]`, `[tuning]` and `[[pair]]`. Whatever is wrong is said with
+where it is and what to do.
 """
 
 from collections import Counter
@@ -36,7 +36,9 @@ STANDING: Final = ("background", "bulk", "priority")
 """Classes that requests ask for as priority low, normal and high: every site has them, in this order."""
 MOST_LINKS: Final = 8
 """Links that a node schedules for one transfer at most."""
-_SECTIONS: Final = {"link": "links", "class": "classes", "calendar": "calendars"}
+_SECTIONS: Final = {
+    "link": "links", "class": "classes", "calendar": "calendars", "tuning": "tuning", "pair": "pairs",
+}  # fmt: skip
 _KINDS: Final = {section: kind for kind, section in _SECTIONS.items()}
 _MOST_PROBLEMS: Final = 100
 
@@ -48,7 +50,7 @@ def read(text: str) -> m.QosDocument | list[m.QosProblem]:
         return [m.QosProblem(where="", message=found)]
     unknown = sorted(set(found) - set(_SECTIONS))
     if unknown:
-        known = "`[[link]]`, `[[class]]` and `[[calendar]]`"
+        known = "`[[link]]`, `[[class]]`, `[[calendar]]`, `[tuning]` and `[[pair]]`"
         return [m.QosProblem(where=f"`{_short(unknown[0])}`", message=f"this is unknown; a text holds {known}")]
     body = {_SECTIONS[kind]: value for kind, value in found.items()}
     try:
@@ -63,11 +65,17 @@ def _problem(body: Mapping[str, object], loc: tuple[int | str, ...], said: str) 
     where, entry = _KINDS.get(str(section), str(section)), body.get(str(section))
     if rest and isinstance(entry, list) and isinstance(rest[0], int):
         one = entry[rest[0]]
-        name = one.get("name") if isinstance(one, dict) else None
+        name = _name_of(one) if isinstance(one, dict) else None
         where += f" `{_short(str(name))}`" if name else f" {rest[0] + 1}"
         rest = rest[1:]
     place = ".".join(map(str, rest))
     return m.QosProblem(where=f"{where}: {place}" if place else where, message=f"{said}; correct it")
+
+
+def _name_of(entry: Mapping[str, object]) -> str | None:
+    if "source" in entry and "destination" in entry:
+        return f"{entry['source']} to {entry['destination']}"
+    return None if entry.get("name") is None else str(entry["name"])
 
 
 def _short(text: str) -> str:
@@ -95,6 +103,7 @@ def _wrong(document: m.QosDocument) -> Iterator[tuple[str, str]]:
         yield from _wrong_class(one, links, calendars)
     for calendar in document.calendars:
         yield from _wrong_calendar(calendar)
+    yield from _wrong_pairs(document.pairs)
 
 
 def _wrong_names(document: m.QosDocument) -> Iterator[tuple[str, str]]:
@@ -158,6 +167,15 @@ def _wrong_calendar(calendar: m.QosCalendar) -> Iterator[tuple[str, str]]:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         zone = _short(calendar.zone)
         yield f"{where}: zone", f"`{zone}` is no IANA time zone; give one such as `Europe/Berlin` or `UTC`"
+
+
+def _wrong_pairs(pairs: Collection[m.QosPair]) -> Iterator[tuple[str, str]]:
+    for (source, destination), count in Counter((one.source, one.destination) for one in pairs).items():
+        if count > 1:
+            yield f"pair `{source} to {destination}`", f"there are {count} of it; keep one"
+    for one in pairs:
+        if one.streams is None and one.unit_bytes is None:
+            yield f"pair `{one.source} to {one.destination}`", "it sets nothing; give `streams`, `unit_bytes` or both"
 
 
 def _listed(names: Collection[str]) -> str:

@@ -167,6 +167,8 @@ class TransferRow(Base):
     """What was measured of its last attempt (JSON of `models.Measured`)."""
     probe: Mapped[str | None] = mapped_column(Text)
     """What the legs of a probe measured (JSON list of `models.ProbeLeg`); nothing for what is no probe."""
+    tuning: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
+    """Streams and units that are set for it (JSON of `models.EffectiveTuning`)."""
     paused_since: Mapped[datetime | None] = mapped_column(Utc)
     """Since when its pause is wished."""
     last_error: Mapped[str] = mapped_column(Text, default="")

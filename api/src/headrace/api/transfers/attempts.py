@@ -149,6 +149,7 @@ class Attempts:
         kind = m.TransferEventKind.STARTED if number == 1 else m.TransferEventKind.ATTEMPT
         await parts.history.record(tx, row, kind, f"attempt {number} started")
         lists = lists_dir(self._core.settings.data, row.plan)
+        tuning = m.EffectiveTuning.model_validate_json(row.tuning)
 
         def committed() -> None:
             run.attempt, run.open, run.end = number, True, None
@@ -158,7 +159,7 @@ class Attempts:
             run.measured.clear()
             run.first = run.moved_at = run.diagnosis = None
             parts.throughput.begin(run, now)
-            run.begun, run.began = Begun(ticket.text, lists), standing_of(row, run)
+            run.begun, run.began = Begun(ticket.text, lists, tuning), standing_of(row, run)
 
         after_commit(tx, committed)
 
@@ -189,8 +190,14 @@ class Attempts:
         run.begun = None
 
     async def _start(self, run: Run, begun: Begun, results: Path, share: str) -> None:
+        tuning = begun.tuning
         start = partial(
-            self._core.hub.start_attempt, ticket=begun.ticket, lists_dir=str(begun.lists), result_dir=str(results)
+            self._core.hub.start_attempt,
+            ticket=begun.ticket,
+            lists_dir=str(begun.lists),
+            result_dir=str(results),
+            streams=tuning.streams.value if tuning.streams else None,
+            unit_bytes=tuning.unit_bytes.value if tuning.unit_bytes else None,
         )
         try:
             await start(share=share)

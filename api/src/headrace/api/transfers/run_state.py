@@ -77,6 +77,7 @@ class Begun:
 
     ticket: str
     lists: Path
+    tuning: m.EffectiveTuning
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,6 +141,7 @@ class Submissions:
             resent_before=0,
             last_error="",
             probe=None if card.probe is None else "[]",
+            tuning=card.tuning.model_dump_json(),
         )
         tx.add(row)
         if needs_approval_of_others(plan):

@@ -44,6 +44,7 @@ def transfer_view(
         hours=m.RunHours.model_validate_json(row.hours) if row.hours else None,
         goes_on=row.goes_on,
         qos_class=row.qos_class,
+        tuning=m.EffectiveTuning.model_validate_json(row.tuning),
         deadline=row.deadline,
         deadline_at_risk=late,
         deadline_note=_why_late(row, shown, row.ended or status.now) if late else "",

@@ -128,6 +128,7 @@ from headrace.client.models.policy import (
 )
 from headrace.client.models.probe import LegName, ProbeBounds, Probed, ProbeLeg, Tightest
 from headrace.client.models.qos import (
+    EffectiveTuning,
     PlannedQuality,
     Qos,
     QosCalendar,
@@ -139,10 +140,14 @@ from headrace.client.models.qos import (
     QosLink,
     QosLinkUse,
     QosName,
+    QosPair,
     QosProblem,
     QosText,
     QosVersion,
     TransferShare,
+    Tuned,
+    Tuning,
+    TuningLevel,
 )
 from headrace.client.models.site import (
     Descriptors,
@@ -223,6 +228,7 @@ __all__ = [
     "DeviceSignIn",
     "Diagnosis",
     "Direction",
+    "EffectiveTuning",
     "Endpoint",
     "EndpointUpdate",
     "Entry",
@@ -322,6 +328,7 @@ __all__ = [
     "QosLink",
     "QosLinkUse",
     "QosName",
+    "QosPair",
     "QosProblem",
     "QosText",
     "QosVersion",
@@ -361,6 +368,9 @@ __all__ = [
     "TransferIntent",
     "TransferShare",
     "TransferState",
+    "Tuned",
+    "Tuning",
+    "TuningLevel",
     "Verify",
     "WhoMay",
     "WhoMayRequest",

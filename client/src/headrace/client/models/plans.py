@@ -18,7 +18,7 @@ from headrace.client.models.intents import (
 )
 from headrace.client.models.policy import Rule
 from headrace.client.models.probe import ProbeBounds
-from headrace.client.models.qos import PlannedQuality
+from headrace.client.models.qos import EffectiveTuning, PlannedQuality, Tuning
 from headrace.client.models.steps import AllowedAction, NextStep
 from headrace.client.models.transfers import TransferState
 
@@ -51,6 +51,9 @@ class PlanRequest(Model):
     timezone: Zone | None = None
     probe: ProbeBounds | None = Field(
         default=None, description="only measure, with an `intent` that copies: its places, ceiling and priority count"
+    )
+    tuning: Tuning | None = Field(
+        default=None, description="what is set for this transfer; of a change, null keeps what the earlier plan has"
     )
 
 
@@ -212,6 +215,9 @@ class Plan(Model):
     eta_s: Count | None = Field(default=None, description="how long it may take, from what was moved there before")
     estimate: Estimate | None = Field(default=None, description="that as a range, and where it comes from")
     quality: PlannedQuality | None = Field(default=None, description="its class, links and hours")
+    tuning: EffectiveTuning = Field(
+        default=EffectiveTuning(), description="streams and units that are set for it, and at which level"
+    )
     quotas: list[QuotaUse] = Field(default=[], description="of whom and what it concerns, this plan not included")
     confirmed: bool = False
     approvals: list[ApprovalView] = []

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints
 
 from headrace.client.models.base import Count, Model, Name, Rate, Reason, Zone
 from headrace.client.models.policy import PolicyVersion, Rule
@@ -67,8 +67,62 @@ class QosCalendar(Model):
     closed: Annotated[list[date], Field(max_length=400)] = Field(default=[], description="days on which no hours begin")
 
 
+def _unit(count: int) -> int:
+    if count & (count - 1):
+        message = f"{count} is no power of two; give one from 262144 (256 KiB) to 1073741824 (1 GiB)"
+        raise ValueError(message)
+    return count
+
+
+class Tuning(Model):
+    """What is set of how a transfer uses the network and its nodes' memory, instead of what the nodes choose.
+
+    Null is left to the next level (the transfer, its pair of endpoints, the site), and at last to the nodes.
+    """
+
+    streams: Annotated[int, Field(ge=1, le=64)] | None = Field(
+        default=None, description="data connections; null at every level: as many as help"
+    )
+    unit_bytes: Annotated[int, Field(ge=1 << 18, le=1 << 30), AfterValidator(_unit)] | None = Field(
+        default=None,
+        description="into pieces of how much large files are cut, a power of two; null at every level: 4 MiB",
+    )
+
+
+class QosPair(Tuning):
+    """What is set for transfers from one endpoint to another."""
+
+    source: Name
+    destination: Name
+
+
+TuningLevel = Literal["transfer", "pair", "site"]
+
+
+class Tuned(Model):
+    """A value that was set, and where."""
+
+    value: Count
+    level: TuningLevel
+
+
+class EffectiveTuning(Model):
+    """What is set for one transfer; null: nowhere, so that its nodes choose."""
+
+    streams: Tuned | None = None
+    unit_bytes: Tuned | None = None
+
+    def own(self) -> Tuning:
+        """Return what of it was asked for with the plan itself."""
+        parts = {"streams": self.streams, "unit_bytes": self.unit_bytes}
+        return Tuning(**{name: one.value for name, one in parts.items() if one is not None and one.level == "transfer"})
+
+
 class QosDocument(Model):
     """The links, classes and calendars of a site. Of two classes, the one that stands first is the lower."""
+
+    tuning: Tuning = Tuning()
+    pairs: Annotated[list[QosPair], Field(max_length=500)] = []
 
     links: Annotated[list[QosLink], Field(max_length=64)] = []
     classes: Annotated[list[QosClass], Field(max_length=64)] = []

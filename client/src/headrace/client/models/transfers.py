@@ -8,7 +8,7 @@ from pydantic import Field
 
 from headrace.client.models.base import AwareMoment, Count, Model, Problem, Rate, Reason, Sha256
 from headrace.client.models.intents import RunHours
-from headrace.client.models.qos import QosName, TransferShare
+from headrace.client.models.qos import EffectiveTuning, QosName, TransferShare
 from headrace.client.models.steps import AllowedAction, ControlAction, NextStep
 
 
@@ -103,6 +103,9 @@ class Transfer(Model):
         default=None, description="when it goes on by itself, while it waits for its hours or those of policy"
     )
     qos_class: str = Field(default="", description="its class, by which it gets its share of links")
+    tuning: EffectiveTuning = Field(
+        default=EffectiveTuning(), description="streams and units that are set for it, and at which level"
+    )
     deadline: datetime | None = Field(default=None, description="when it is to be done, if that was asked for")
     deadline_at_risk: bool = Field(
         default=False, description="its deadline passed before it ended, or will have at its present rate"

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use headrace_core::text::byte_size;
 use headrace_core::ticket::Execution;
 use headrace_core::value::{Digest, Id};
+use headrace_core::wishes::Wishes;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant as Moment;
@@ -222,7 +223,7 @@ impl Copier<'_> {
         let started = Instant::now();
         self.ends
             .hub
-            .start_attempt(&ticket, (&lists, &results), "")
+            .start_attempt(&ticket, (&lists, &results), "", Wishes::default())
             .await?;
         let ended = self.follow(plan).await?;
         let seconds = started.elapsed().as_secs_f64();

@@ -9,12 +9,13 @@ use headrace_core::sealed::PublicKey;
 use headrace_core::shares::TransferShare;
 use headrace_core::ticket::Part;
 use headrace_core::value::Id;
+use headrace_core::wishes::Wishes;
 use tokio::task::JoinHandle;
 
 use super::link::Link;
 use super::records::{End, Record, Records, claims, unknown};
 use super::{Hub, Shared};
-use crate::convert::{AttemptId, Outcome};
+use crate::convert::{AttemptId, Outcome, tuning_out};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{self, Dial, to_node};
 
@@ -29,7 +30,7 @@ const KEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Hub {
     /// Sends a ticket to its nodes. `lists_dir` holds its lists, results are written into `result_dir`; `share` is its share of links
-    /// (JSON), which is empty where it takes part in none.
+    /// (JSON), which is empty where it takes part in none; `wishes` is what was set for it instead of what its nodes choose.
     ///
     /// # Errors
     /// What a node says, `node_unreachable`, `no_data_path`, `already_running`; nothing runs then.
@@ -38,9 +39,10 @@ impl Hub {
         ticket: &str,
         (lists_dir, result_dir): (&Path, &Path),
         share: &str,
+        wishes: Wishes,
     ) -> Result<(), Problem> {
         self.shared
-            .start(ticket, (lists_dir, result_dir), share)
+            .start(ticket, (lists_dir, result_dir), share, wishes)
             .await
     }
 
@@ -166,6 +168,7 @@ impl Shared {
         text: &str,
         (lists_dir, result_dir): (&Path, &Path),
         share: &str,
+        wishes: Wishes,
     ) -> Result<(), Problem> {
         let ticket = claims(text)?;
         let source = self.link(ticket.source_node)?;
@@ -186,6 +189,7 @@ impl Shared {
                 dial: dial.into(),
                 peer_addresses: addresses,
                 share: share.to_owned(),
+                tuning: Some(tuning_out(wishes)),
             };
             if let Err(problem) = link.command(to_node::Message::Start(start)).await {
                 self.undo_start(&id, earlier).await;

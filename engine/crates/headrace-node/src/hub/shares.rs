@@ -55,6 +55,7 @@ impl Shared {
 mod tests {
     use headrace_core::sealed::{Document, DocumentType, SigningKey};
     use headrace_core::value::Digest;
+    use headrace_core::wishes::Wishes;
     use tokio_stream::wrappers::ReceiverStream;
 
     use super::*;
@@ -171,7 +172,9 @@ mod tests {
         let attached = attached(SHARES).await;
         let folder = attached.folder.path();
         let ticket = leg(attached.node);
-        let handed = attached.hub.start_attempt(&ticket, (folder, folder), "");
+        let handed = attached
+            .hub
+            .start_attempt(&ticket, (folder, folder), "", Wishes::default());
         let problem = handed.await.expect_err("it knows none");
         assert_eq!(problem.code, ControlCode::VersionUnsupported.as_str());
         assert!(problem.to_string().contains(&attached.node.to_string()));

@@ -11,6 +11,7 @@ use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
 use headrace_core::ticket::{Execution, Part, VerifiedTicket};
 use headrace_core::value::{Id, Label};
+use headrace_core::wishes::Wishes;
 use headrace_io::root::Root;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,9 @@ use tokio::time::timeout;
 use super::mover::{ListFile, Meet, MoveEnd, Mover, Moving, Order, StopCause};
 use crate::blocking::blocking;
 use crate::config::Roots;
-use crate::convert::{AttemptId, Outcome, ProgressCounts, outcome_out, progress_out, violation};
+use crate::convert::{
+    AttemptId, Outcome, ProgressCounts, outcome_out, progress_out, violation, wishes_in,
+};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{self, Dial, READS_KEPT_SOURCES};
 use crate::state::{self, StateDir};
@@ -174,13 +177,18 @@ impl Attempts {
     ) -> Result<(), Problem> {
         let ticket = self.verify(&start.ticket, roots)?;
         let share = share_of(&start.share)?;
+        let wishes = wishes_in(start.tuning)?;
         let meet = meet(&ticket, start.dial, start.peer_addresses)?;
         let id = id_of(&ticket);
         self.reserve(&ticket).await?;
         let order = self.order(ticket, roots, meet, fetch).await;
         let started = match order {
             Ok(order) => {
-                let order = Order { share, ..order };
+                let order = Order {
+                    share,
+                    wishes,
+                    ..order
+                };
                 let mover = Arc::clone(&self.mover);
                 blocking(move || mover.start(order)).await.flatten()
             }
@@ -451,6 +459,7 @@ impl Attempts {
             overwrites,
             deletes,
             share: None,
+            wishes: Wishes::default(),
         })
     }
 

@@ -74,6 +74,7 @@ impl Mover for DataMover {
             overwrites,
             deletes,
             share,
+            wishes,
         } = order;
         let local = second_root.is_some();
         let role = match (second_root, ticket.part()) {
@@ -98,7 +99,7 @@ impl Mover for DataMover {
             deletes: deletes.path,
             share,
             state_dir: self.state_dir.clone(),
-            tuning: Tuning::default(),
+            tuning: Tuning::default().wished(wishes),
         };
         let handle = session::start(&self.plane, spec).map_err(problem)?;
         Ok(Arc::new(DataMoving {

@@ -9,6 +9,7 @@ use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
 use headrace_core::ticket::VerifiedTicket;
 use headrace_core::value::Id;
+use headrace_core::wishes::Wishes;
 use headrace_io::root::Root;
 
 use crate::config::Roots;
@@ -81,6 +82,8 @@ pub struct Order {
     pub deletes: ListFile,
     /// Its share of links.
     pub share: Option<TransferShare>,
+    /// What was set for it instead of what the nodes choose.
+    pub wishes: Wishes,
 }
 
 /// How both ends of an attempt meet.

@@ -13,6 +13,7 @@ use headrace_core::shares::TransferShare;
 use headrace_core::statement::Kept;
 use headrace_core::ticket::{Probe, Ticket, VerifiedTicket};
 use headrace_core::value::Timestamp;
+use headrace_core::wishes::Wishes;
 use headrace_io::root::Root;
 use headrace_io::stream::TlsStream;
 use parking_lot::{Condvar, Mutex};
@@ -78,6 +79,18 @@ impl Default for Tuning {
             connect: Duration::from_secs(10),
             reconnect: Duration::from_mins(1),
             epochs: EpochRules::default(),
+        }
+    }
+}
+
+impl Tuning {
+    /// These settings, with what was set for the transfer in their place.
+    #[must_use]
+    pub fn wished(self, wishes: Wishes) -> Self {
+        Self {
+            streams: wishes.streams().or(self.streams),
+            unit_bytes: wishes.unit_bytes().unwrap_or(self.unit_bytes),
+            ..self
         }
     }
 }
@@ -441,5 +454,22 @@ impl Shared {
         let ceiling = self.ticket.lock().ticket().rate_ceiling_bps();
         let wished = *self.wished_rate.lock();
         self.pace.set_rate(ceiling.into_iter().chain(wished).min());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tuning, Wishes};
+
+    #[test]
+    fn what_was_set_stands_for_what_the_node_chooses_and_the_rest_stays() {
+        let tuning = |streams, unit_bytes| {
+            let wishes = Wishes::new(streams, unit_bytes).expect("within the limits");
+            let tuning = Tuning::default().wished(wishes);
+            (tuning.streams, tuning.unit_bytes)
+        };
+        assert_eq!(tuning(None, None), (None, 4 << 20));
+        assert_eq!(tuning(Some(3), None), (Some(3), 4 << 20));
+        assert_eq!(tuning(None, Some(1 << 20)), (None, 1 << 20));
     }
 }

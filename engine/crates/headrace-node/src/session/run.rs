@@ -17,6 +17,7 @@ use headrace_core::name::RelPath;
 use headrace_core::statement::Kept;
 use headrace_core::ticket::{Shard, Ticket, Verify};
 use headrace_core::value::{Id, Timestamp};
+use headrace_core::wishes::is_unit;
 use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
 use headrace_io::root::Root;
@@ -393,8 +394,7 @@ fn check_hello(context: Context<'_>, theirs: &Hello) -> Result<(), Failure> {
     }
     let same = (&theirs.transfer, theirs.attempt, theirs.plan, theirs.shard)
         == (&ours.transfer, ours.attempt, ours.plan, ours.shard);
-    let sensible = theirs.unit_bytes.is_power_of_two()
-        && (256 << 10..=1 << 30).contains(&theirs.unit_bytes)
+    let sensible = is_unit(theirs.unit_bytes)
         && (1..=1 << 20).contains(&theirs.window)
         && theirs.streams <= MAX_STREAMS;
     if !same || theirs.role == ours.role || !sensible {

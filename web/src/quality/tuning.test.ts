@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+import { tuningRows } from "./tuning";
+
+it("says what is set and where, and nothing of what nodes choose", () => {
+  expect(tuningRows({})).toEqual([]);
+  expect(tuningRows({ streams: { value: 8, level: "pair" }, unit_bytes: { value: 2 ** 18, level: "site" } })).toEqual([
+    ["Streams", "8, set for these two endpoints"],
+    ["Unit of large files", "256 KiB, set for the site"],
+  ]);
+  expect(tuningRows({ streams: null, unit_bytes: { value: 2 ** 24, level: "transfer" } })).toEqual([["Unit of large files", "16 MiB, set for this transfer"]]);
+});
