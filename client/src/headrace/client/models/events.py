@@ -189,7 +189,7 @@ class AuditKind(_Kind):
     ASKED = (
         "asked",
         "somebody asked for a plan, with these words or slots",
-        "answers words intent plan changes timezone probe",
+        "answers words intent plan changes timezone probe tuning",
     )
     DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest origins"
     PLANNING_ENDED = (
