@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.language.grammar import heads_of
+from headrace.guardrails.language.grammar import ACTION_OF, heads_of
 from headrace.guardrails.language.phrases import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from headrace.guardrails.language.spans import Chosen
 
 _INVERSE = {
@@ -39,6 +42,9 @@ _NEGATIONS = heads_of("not") | listed("denies")
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
 _SUBJECTS = frozenset({"what it is", "nouns"})
+# Who does it, right before a verb at the beginning of a clause: "they move A to B", "all jobs copy A to B".
+_DOERS = _SUBJECTS | {"it", "all", "transfers", "one transfer"}
+_ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders")
 _HEADS = _SKIPS | _ONLYS | _NEGATIONS
 
 
@@ -57,7 +63,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
     """Carry a "skip" over "and" to what has no word of its own; doubt where the reach is not clear."""
     result: list[Chosen] = []
     scope = _Scope()
-    for previous, given in zip([None, *chosen], map(_told, chosen), strict=False):
+    for previous, given in zip([None, *chosen], map(_told, _unless_others_do(chosen)), strict=False):
         span = given if previous is None else _guarded(previous, given)
         if span.spoken in listed("joins") and span.slots <= {"marker"}:
             scope.apart = scope.apart or span.words != "but"
@@ -110,6 +116,24 @@ def _guarded(before: Chosen, span: Chosen) -> Chosen:
     if last and last[0] in listed("denies") and not before.slots & {*OPTIONS, "polarity"}:
         return span.doubted(f"say whether `{last[0]}` belongs to it")
     return span
+
+
+def _unless_others_do(chosen: Sequence[Chosen]) -> Iterator[Chosen]:
+    """Doubt a verb that would be an order if nobody stood before it who does it: "they move A to B"."""
+    for at, span in enumerate(chosen):
+        doer = _doer(chosen, at) if "action" in span.slots and span.first_word in _ORDERS else None
+        said = "" if doer is None else f"this tells what `{doer.words}` do: say what is to be done, and not who does it"
+        yield span.doubted(said) if said else span
+
+
+def _doer(chosen: Sequence[Chosen], at: int) -> Chosen | None:
+    """Return who stands right before a verb; what stands right behind another verb is its object."""
+    before = [one for one in reversed(chosen[:at]) if one.spoken not in listed("softens")]
+    whole = before and all(one.last == after.first for one, after in pairwise(chosen[chosen.index(before[0]) : at + 1]))
+    if not whole or before[0].name not in _DOERS:
+        return None
+    is_object = len(before) > 1 and before[1].last == before[0].first and "action" in before[1].slots
+    return None if is_object else before[0]
 
 
 def _told(span: Chosen) -> Chosen:
