@@ -12,10 +12,11 @@ from tests.servers.site import WAIT_S, Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
+from headrace.api.data_folder import HALT
 from headrace.api.errors import ServiceError
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.signing.signer import Signer
-from headrace.api.sites.halts import HALT_FILE, LOOK_S, Work
+from headrace.api.sites.halts import LOOK_S, Work
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.attempts import Attempts
@@ -115,22 +116,22 @@ async def test_the_file_is_noticed_by_the_next_look_of_the_running_service_itsel
         return await stop(self, run, reason)
 
     monkeypatch.setattr(Attempts, "stop", told)
-    (site.settings.data / HALT_FILE).write_text("storage maintenance")
+    (site.settings.data / HALT).write_text("storage maintenance")
     assert LOOK_S <= 1
     waiting = await until(site, transfer, "waiting")
     assert "storage maintenance" in waiting.state_reason
     # One word to the nodes, and not the end of a ticket's time: that would take minutes.
     assert ["storage maintenance" in reason for reason in stops] == [True]
-    (site.settings.data / HALT_FILE).unlink()
+    (site.settings.data / HALT).unlink()
     assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, partial(Path.symlink_to, target=HALT_FILE)])
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, partial(Path.symlink_to, target=HALT)])
 async def test_whatever_stands_in_the_place_of_the_file_halts_everything(
     quiet_site: Site, make: Callable[[Path], None]
 ) -> None:
-    make(quiet_site.settings.data / HALT_FILE)
+    make(quiet_site.settings.data / HALT)
     reason = "the file `halt` in the data folder can't be read"
     await quiet_site.use_cases.halts.look()
     assert (await quiet_site.ada.port.health()).halted == reason

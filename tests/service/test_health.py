@@ -13,7 +13,7 @@ from tests.servers.site import WAIT_S, Site, started_site
 
 from headrace.api.access.health import FRESH
 from headrace.api.app.hub_events import HubEvents
-from headrace.api.sites.halts import HALT_FILE
+from headrace.api.data_folder import HALT
 from headrace.api.sites.strange_nodes import SHOWN
 from headrace.api.store import sqlite
 from headrace.api.store.tables_site import NodeRow
@@ -165,7 +165,7 @@ async def test_whoever_is_signed_in_is_told_why_everything_is_halted_and_strange
     assert (await requester.port.health()).halted == "water in the hall"
     assert (await health.report(None)).halted == ""
     await quiet_site.ada.port.release_halt(halted.id)
-    (quiet_site.settings.data / HALT_FILE).write_text("by hand")
+    (quiet_site.settings.data / HALT).write_text("by hand")
     assert (await requester.port.health()).halted == "by hand"
 
 

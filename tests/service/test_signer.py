@@ -7,8 +7,8 @@ from sqlalchemy import update
 from tests.servers.site import Site, digest_of
 from tests.service.test_consent import differing_files, plan_to_approve, publish
 
+from headrace.api.data_folder import HALT
 from headrace.api.errors import ServiceError
-from headrace.api.sites.halts import HALT_FILE
 from headrace.api.store.tables_site import PersonRow, PolicyRow
 from headrace.api.store.tables_work import ConfirmationRow, PlanRow, TransferRow
 from headrace.client import models as m
@@ -118,12 +118,12 @@ async def test_invariant_3_without_a_policy_nothing_is_signed(site: Site) -> Non
 @pytest.mark.anyio
 async def test_invariant_1_the_kill_switch_stops_tickets_and_permits_and_says_why(site: Site) -> None:
     _, transfer = await stored_transfer(site)
-    (site.settings.data / HALT_FILE).write_text("storage maintenance\n")
+    (site.settings.data / HALT).write_text("storage maintenance\n")
     assert await refusal_of(site, transfer) == "halted"
     plan = await site.ada.plan("lab:/set", "archive:/elsewhere")
     assert (plan.state, plan.refusals[0].rule) == (m.PlanState.FAILED, "halted")
     assert "storage maintenance" in plan.summary
-    (site.settings.data / HALT_FILE).unlink()
+    (site.settings.data / HALT).unlink()
     assert await refusal_of(site, transfer) == ""
 
 

@@ -23,7 +23,7 @@ from tests.slow.hostile.honest import Honest, prints, token
 from tests.slow.hostile.verdict import in_logs, judge, missed, ran_in
 from tests.slow.kill_service.house import PASSWORD, House
 
-from headrace.api.store.address import SQLITE_FILE
+from headrace.api.data_folder import STORE
 
 WALKERS = 6
 AGREES_EVERY = 60
@@ -131,7 +131,7 @@ async def _doors(house: House, stack: AsyncExitStack) -> list[tuple[doors.Door, 
 
 
 def _report(book: Book, honest: Honest, changed: list[str], folder: Path) -> dict[str, object]:
-    ran = ran_in(folder / "service" / SQLITE_FILE)
+    ran = ran_in(folder / "service" / STORE)
     verdict = judge(book, ran, honest.traps, changed, in_logs(folder))
     steps = book.steps.total()
     return {

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from headrace.api.clock import Clock
+from headrace.api.data_folder import AUTHORITY_KEY, NEXT_AUTHORITY_KEY
 from headrace.api.durable import sync_folder
 from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.key_chain import KeyChain
@@ -21,9 +22,6 @@ from headrace.guardrails import SigningKey, Signs, canonical
 
 T = TypeVar("T")
 
-_FILE: Final = "authority.key"
-_NEXT: Final = "authority.next.key"
-"""A key that a rotation has made; it takes the place of the other one after that has been kept."""
 _VARIABLE: Final = "HEADRACE_AUTHORITY_KEY"
 _CREDENTIAL: Final = "credential:"
 _PKCS11: Final = "pkcs11:"
@@ -110,11 +108,11 @@ def authority_key(settings: Settings, environment: Mapping[str, str]) -> Signing
     if settings.authority_key:
         key = key_in(settings.authority_key, environment)
     elif known is None:
-        key = SigningKey.load_or_create(settings.data / _FILE)
+        key = SigningKey.load_or_create(settings.data / AUTHORITY_KEY)
     else:
         _finish_rotation(settings.data, known)
-        key = SigningKey.load(settings.data / _FILE)
-    hold_to_its_key(settings.data, key.public, str(settings.authority_key or settings.data / _FILE), _VARIABLE)
+        key = SigningKey.load(settings.data / AUTHORITY_KEY)
+    hold_to_its_key(settings.data, key.public, str(settings.authority_key or settings.data / AUTHORITY_KEY), _VARIABLE)
     return key
 
 
@@ -143,7 +141,7 @@ def key_chain(data: Path) -> KeyChain | None:
     """Return the keys to which a data folder belongs; nothing when no service has started in it."""
     if (chain := KeyChain.read(data)) is not None:
         return chain
-    return KeyChain(SigningKey.load(data / _FILE).public) if (data / _FILE).exists() else None
+    return KeyChain(SigningKey.load(data / AUTHORITY_KEY).public) if (data / AUTHORITY_KEY).exists() else None
 
 
 def rotated(
@@ -174,14 +172,14 @@ def _kept(data: Path, chain: KeyChain) -> KeyChain:
 def _next_key(data: Path, environment: Mapping[str, str], place: str) -> SigningKey:
     if place:
         return key_in(place, environment)
-    (data / _NEXT).unlink(missing_ok=True)  # of a rotation that was cut off before it happened
-    return SigningKey.load_or_create(data / _NEXT)
+    (data / NEXT_AUTHORITY_KEY).unlink(missing_ok=True)  # of a rotation that was cut off before it happened
+    return SigningKey.load_or_create(data / NEXT_AUTHORITY_KEY)
 
 
 def _finish_rotation(data: Path, chain: KeyChain) -> None:
     """Put the key that a rotation has made in its place, also when that rotation was cut off after it happened."""
-    if (data / _NEXT).exists() and SigningKey.load(data / _NEXT).public == chain.public:
-        (data / _NEXT).rename(data / _FILE)
+    if (data / NEXT_AUTHORITY_KEY).exists() and SigningKey.load(data / NEXT_AUTHORITY_KEY).public == chain.public:
+        (data / NEXT_AUTHORITY_KEY).rename(data / AUTHORITY_KEY)
         sync_folder(data)
 
 

@@ -1,11 +1,62 @@
-"""Where things lie in the service's data folder."""
+"""Where things lie in the service's data folder, and which of them a backup holds.
+
+Every name in the folder is here, and nowhere else in the program: `tests/pure/api/test_data_folder.py`.
+"""
 
 from pathlib import Path
+from typing import Final
+
+STORE: Final = "headrace.sqlite"
+HEADS: Final = "audit-heads.jsonl"
+AUTHORITY_KEY: Final = "authority.key"
+NEXT_AUTHORITY_KEY: Final = "authority.next.key"
+"""A key that a rotation has made; it takes the place of the other one after that has been kept."""
+AUTHORITY_CHAIN: Final = "authority.pub"
+PEPPER: Final = "pepper.key"
+POLICY_PUBLISHED: Final = "policy.published"
+PASSWORDS_SEALED: Final = "passwords.sealed"
+LAST_START: Final = "last-start.json"
+HALT: Final = "halt"
+HUB: Final = "hub"
+NODE: Final = "node"
+PLANS: Final = "plans"
+TRANSFERS: Final = "transfers"
+LOCK: Final = "service.lock"
+BOOTSTRAP_LINK: Final = "bootstrap-link"
+LEADER: Final = "leader.json"
+MOVED_STORE: Final = "headrace.sqlite.moved"
+
+COPIED: Final = frozenset(
+    {
+        AUTHORITY_KEY,
+        NEXT_AUTHORITY_KEY,
+        AUTHORITY_CHAIN,
+        PEPPER,
+        POLICY_PUBLISHED,
+        PASSWORDS_SEALED,
+        LAST_START,
+        HUB,
+        NODE,
+        PLANS,
+        TRANSFERS,
+    }
+)
+"""What a backup takes as it lies there; `STORE` and `HEADS` it takes each in its own way."""
+LEFT_OUT: Final = frozenset({LOCK, BOOTSTRAP_LINK, LEADER, MOVED_STORE, HALT})
+"""What belongs to one process or counts once, and would be wrong in a restored folder, which has its own `HALT`."""
+_BESIDE_STORE: Final = frozenset({f"{STORE}-wal", f"{STORE}-shm", f"{STORE}-journal"})
+_UNFINISHED: Final = ".new"
+"""How the name of a file ends that is being written, before it takes the place of another."""
+
+
+def is_known(name: str) -> bool:
+    """Whether the service itself puts something of this name into its data folder."""
+    return name in COPIED | LEFT_OUT | _BESIDE_STORE | {STORE, HEADS} or name.endswith(_UNFINISHED)
 
 
 def lists_dir(data: Path, plan: str) -> Path:
     """Where the lists that a plan's survey made are kept."""
-    return data / "plans" / plan
+    return data / PLANS / plan
 
 
 def result_dir(data: Path, transfer: str, attempt: int) -> Path:
@@ -15,4 +66,4 @@ def result_dir(data: Path, transfer: str, attempt: int) -> Path:
 
 def results_dir(data: Path, transfer: str) -> Path:
     """Where the lists of all attempts of a transfer are kept."""
-    return data / "transfers" / transfer
+    return data / TRANSFERS / transfer

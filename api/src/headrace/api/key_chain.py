@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Self
 
+from headrace.api.data_folder import AUTHORITY_CHAIN
 from headrace.api.durable import sync_folder, write_whole
 from headrace.api.errors import CannotStart
 from headrace.guardrails import SealCode, SealError, Signs, seal, utc_text, utc_time, verify
 
 MAX_OVERLAP: Final = timedelta(days=366)
 """How long two keys may count; nodes refuse more."""
-_FILE: Final = "authority.pub"
 _TYPE: Final = "succession"
 
 
@@ -96,7 +96,7 @@ class KeyChain:
     @classmethod
     def read(cls, data: Path) -> Self | None:
         """Read the chain of a data folder; nothing where none is kept. Raises `CannotStart` for a broken one."""
-        path = data / _FILE
+        path = data / AUTHORITY_CHAIN
         if not path.exists():
             return None
         public, *documents = path.read_text(encoding="ascii").splitlines() or [""]
@@ -113,7 +113,7 @@ class KeyChain:
 
     def written(self, data: Path) -> Self:
         """Keep the chain, as a whole and durably: from then on this is the installation's key."""
-        path = data / _FILE
+        path = data / AUTHORITY_CHAIN
         fresh = path.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

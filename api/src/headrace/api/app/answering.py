@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 
 from headrace.api.app.listening import Address, bracketed, listening
 from headrace.api.app.service import Service
+from headrace.api.data_folder import BOOTSTRAP_LINK
 from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
@@ -125,7 +126,7 @@ async def bootstrap(service: Service, *, recover: bool) -> Path | None:
 
     Without need of one, a file from before is removed.
     """
-    path = service.settings.data / "bootstrap-link"
+    path = service.settings.data / BOOTSTRAP_LINK
     path.unlink(missing_ok=True)
     link = await service.whole.use_cases.people.bootstrap_link(recover=recover)
     if link is None:

@@ -24,11 +24,11 @@ from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
 from headrace.api.authority_key import key_chain
 from headrace.api.clock import utc_now
+from headrace.api.data_folder import BOOTSTRAP_LINK, HALT, HEADS, LOCK, MOVED_STORE, STORE
 from headrace.api.durable import sync_folder
 from headrace.api.errors import CannotStart
 from headrace.api.settings import SettingError
-from headrace.api.sites.halts import HALT_FILE
-from headrace.api.store.address import SQLITE_FILE, dialect_of, shown, store_url
+from headrace.api.store.address import dialect_of, shown, store_url
 from headrace.api.store.copy import copy_store
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
@@ -37,8 +37,7 @@ from headrace.guardrails import SealError, utc_text
 
 _FACTS: Final = "backup.json"
 _FORMAT: Final = 1
-_HEADS: Final = "audit-heads.jsonl"
-_LEFT_OUT: Final = frozenset({"service.lock", "bootstrap-link", _HEADS})
+_LEFT_OUT: Final = frozenset({LOCK, BOOTSTRAP_LINK, HEADS})
 _FAILED: Final = 1
 
 _Data = Annotated[Path, typer.Option(help="The service's data folder.")]
@@ -80,13 +79,13 @@ def _backup(file: Path, data: Path) -> str:
         ):
             folder = Path(name)
             with suppress(FileNotFoundError):
-                tar.add(data / _HEADS, _HEADS)
+                tar.add(data / HEADS, HEADS)
             copy = store_url("", folder)
             rows, events = copy_store(source, copy), _events(copy)
             facts = {"format": _FORMAT, "made": utc_text(utc_now()), "events": events, "rows": rows}
             (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
             tar.add(folder / _FACTS, _FACTS)
-            tar.add(folder / SQLITE_FILE, SQLITE_FILE)
+            tar.add(folder / STORE, STORE)
             _add_files(tar, data)
         with file.open("rb") as written:
             os.fsync(written.fileno())
@@ -100,7 +99,7 @@ def _backup(file: Path, data: Path) -> str:
 def _add_files(tar: tarfile.TarFile, data: Path) -> None:
     for path in sorted(data.rglob("*")):
         name = path.relative_to(data)
-        if name.parts[0] in _LEFT_OUT or name.parts[0].startswith(SQLITE_FILE):
+        if name.parts[0] in _LEFT_OUT or name.parts[0].startswith(STORE):
             continue
         with suppress(FileNotFoundError):  # removed meanwhile
             tar.add(path, name.as_posix(), recursive=False)
@@ -128,19 +127,19 @@ def _restore(file: Path, data: Path, heads: Path | None) -> str:
     if chain is None:
         message = "the backup says of no authority key whose it is"
         raise CannotStart(message)
-    verdict = verify_store(target, last_head(data / _HEADS, chain.keys))
+    verdict = verify_store(target, last_head(data / HEADS, chain.keys))
     if not verdict.intact:
         message = f"the audit chain of the backup is broken at event {verdict.broken_at}: {verdict.detail}"
         raise CannotStart(message)
     (data / _FACTS).unlink()
     reason = f"restored from a backup of {facts['made']}: what happened after it is not known here"
-    (data / HALT_FILE).write_text(reason + "\n", encoding="utf-8")
+    (data / HALT).write_text(reason + "\n", encoding="utf-8")
     later = last_head(heads, chain.keys) if heads is not None else None
     lost = max(0, later.sequence - verdict.events) if later is not None else None
     told = "" if lost is None else f"; {lost:,} later audit events are lost"
     return (
         f"restored to `{shown(target)}` as it was at {facts['made']}: {verdict.events:,} audit events{told}. The "
-        f"service is halted: look at what ran after that, then remove `{data / HALT_FILE}`"
+        f"service is halted: look at what ran after that, then remove `{data / HALT}`"
     )
 
 
@@ -160,7 +159,7 @@ def _move_store(data: Path) -> str:
         if _events(target) != _events(source) or not verify_store(target, None).intact:
             message = f"the audit chain in `{shown(target)}` is not the one in `{file}`, which is as it was"
             raise CannotStart(message)
-        kept = file.with_name(f"{SQLITE_FILE}.moved")
+        kept = file.with_name(MOVED_STORE)
         file.rename(kept)
         sync_folder(data)
     finally:

@@ -26,6 +26,7 @@ from headrace.api.audit.syslog import Receiver, SyslogLine
 from headrace.api.authority_key import authority_key, follow_signer, hold_to_its_key, key_chain
 from headrace.api.clock import Clock
 from headrace.api.core import Core
+from headrace.api.data_folder import HEADS
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
@@ -90,7 +91,6 @@ from headrace.guardrails import seal
 if TYPE_CHECKING:
     from headrace.api.tracing import Traces
 
-HEADS_FILE = "audit-heads.jsonl"
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
 
@@ -113,7 +113,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     clock, steady = clocks
     pepper = Pepper(*pepper_keys(settings.data))
     key = _authority(settings, clock)
-    heads = HeadsFile(settings.data / HEADS_FILE, key, key.chain.keys)
+    heads = HeadsFile(settings.data / HEADS, key, key.chain.keys)
     audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clocks))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)

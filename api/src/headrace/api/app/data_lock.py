@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from typing import Self
 
+from headrace.api.data_folder import LOCK
 from headrace.api.errors import CannotStart
 
-_FILE = "service.lock"
 _PID_BYTES = 20
 
 
@@ -21,7 +21,7 @@ class DataLock:
     @classmethod
     def take(cls, data: Path) -> Self:
         """Take the folder for this process; raises `CannotStart` while another one has it."""
-        descriptor = os.open(data / _FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(data / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(descriptor, 0)

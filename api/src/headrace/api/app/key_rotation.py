@@ -14,6 +14,7 @@ import typer
 from headrace.api.app.data_lock import DataLock
 from headrace.api.authority_key import begun_anew, key_chain, rotated
 from headrace.api.clock import utc_now
+from headrace.api.data_folder import HUB
 from headrace.api.durable import in_words
 from headrace.api.errors import CannotStart, ServiceError
 from headrace.api.key_chain import MAX_OVERLAP, KeyChain
@@ -86,9 +87,7 @@ def rotate_hub(
     with _told("ca rotate-hub"):
         _require_started(data)
         overlap_ms = overlap * _DAY_MS
-        begun = json.loads(
-            _alone(data, lambda: begin_hub_succession(state_dir=str(data / "hub"), overlap_ms=overlap_ms))
-        )
+        begun = json.loads(_alone(data, lambda: begin_hub_succession(state_dir=str(data / HUB), overlap_ms=overlap_ms)))
         if as_json:
             typer.echo(json.dumps({"key": begun["next"], "former": begun["former"], "until": begun["until"]}))
             return

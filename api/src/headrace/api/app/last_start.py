@@ -5,10 +5,10 @@ import os
 from pathlib import Path
 from typing import Final
 
+from headrace.api.data_folder import LAST_START
 from headrace.api.durable import sync_folder, write_whole
 from headrace.api.settings import Settings
 
-LAST_START: Final = "last-start.json"
 _STRENGTHS: Final = ("session", "password", "passkey")
 _MAX_BYTES: Final = 65_536
 _NAMED: Final = {

@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from headrace.api.data_folder import LEADER
 from headrace.api.durable import sync_folder, write_whole
 
-_FILE = "leader.json"
 _SECRET_BYTES = 32
 _YEARS = 100
 """The certificate ends with its leader; clocks of hosts matter to nobody."""
@@ -46,20 +46,20 @@ class Leader:
     def read(cls, data: Path) -> Self | None:
         """Return who leads, as the data folder says; nothing when it says nothing that can be understood."""
         try:
-            return cls(**json.loads((data / _FILE).read_text(encoding="utf-8")))
+            return cls(**json.loads((data / LEADER).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def write(self, data: Path) -> None:
         """Say in the data folder that this one leads."""
-        beside = data / f"{_FILE}.new"
+        beside = data / f"{LEADER}.new"
         beside.unlink(missing_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             write_whole(descriptor, json.dumps(asdict(self)).encode())
         finally:
             os.close(descriptor)
-        beside.replace(data / _FILE)
+        beside.replace(data / LEADER)
         sync_folder(data)
 
     def trust(self) -> ssl.SSLContext:
@@ -89,7 +89,7 @@ def seen(data: Path) -> Callable[[], SeenLeader | None]:
     def look() -> SeenLeader | None:
         nonlocal known, version
         try:
-            found = (data / _FILE).stat()
+            found = (data / LEADER).stat()
         except OSError:
             return known
         if (found.st_ino, found.st_mtime_ns) != version:

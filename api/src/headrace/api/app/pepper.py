@@ -14,15 +14,15 @@ from typing import Annotated, Final, NoReturn
 import typer
 
 from headrace.api.app.data_lock import DataLock
+from headrace.api.data_folder import AUTHORITY_CHAIN, AUTHORITY_KEY, PEPPER
 from headrace.api.durable import in_words, sync_folder, write_whole
 from headrace.api.errors import CannotStart
 from headrace.guardrails import SealError, read_private_file
 
-_FILE: Final = "pepper.key"
 _KEY_BYTES: Final = 32
 _MAX_KEYS: Final = 16
 _FAILED: Final = 1
-_LATER: Final = ("authority.pub", "authority.key")
+_LATER: Final = (AUTHORITY_CHAIN, AUTHORITY_KEY)
 """Files that a first start makes after this one."""
 
 secrets = typer.Typer(no_args_is_help=True, help="Replace the key under which secrets are hashed.")
@@ -36,7 +36,7 @@ def pepper_keys(data: Path) -> tuple[bytes, ...]:
     Raises `CannotStart` for a file that is lost or none, `SealError` when others may read it, `OSError` as the system
     says.
     """
-    path = data / _FILE
+    path = data / PEPPER
     if not path.exists():
         if _was_started(data):
             message = (
@@ -83,12 +83,12 @@ def rotate(
         return
     ended = "all sessions, tokens, links, passwords and passkeys from before have ended"
     going_on = f"what was made under {kept} former {'key' if kept == 1 else 'keys'} goes on"
-    typer.echo(f"A new key is in `{data / _FILE}`; {ended if end_former else going_on}. Start the service.")
+    typer.echo(f"A new key is in `{data / PEPPER}`; {ended if end_former else going_on}. Start the service.")
 
 
 def _rotate(data: Path, *, end_former: bool) -> int:
     """Return how many keys from before still count."""
-    if not (data / _FILE).is_file() and not (end_former and _was_started(data)):
+    if not (data / PEPPER).is_file() and not (end_former and _was_started(data)):
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
     lock = DataLock.take(data)
@@ -97,7 +97,7 @@ def _rotate(data: Path, *, end_former: bool) -> int:
         if len(former) >= _MAX_KEYS:
             message = f"{_MAX_KEYS} keys count already; --end-former ends what hangs on them"
             raise CannotStart(message)
-        _write(data / _FILE, b"".join((random.token_bytes(_KEY_BYTES), *former)))
+        _write(data / PEPPER, b"".join((random.token_bytes(_KEY_BYTES), *former)))
     finally:
         lock.release()
     return len(former)

@@ -20,6 +20,7 @@ from headrace.api.app.listening import Server, answering_monitoring, metrics_url
 from headrace.api.app.many import OneOfMany
 from headrace.api.app.service import Service
 from headrace.api.app.web import create_app
+from headrace.api.data_folder import NODE
 from headrace.api.errors import CannotStart, Code, ServiceError
 from headrace.api.http.operation import create_operation_app
 from headrace.api.settings import SettingError, Settings
@@ -156,7 +157,7 @@ def _require_fit_for_many(settings: Settings, roots: Sequence[Root]) -> None:
 async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
     """Start the node of this process; it joins with a one-time token like any other, the first time."""
     settings = service.settings
-    state = settings.data / "node"
+    state = settings.data / NODE
     token: str | None = None
     if not _has_joined(state):
         request = m.JoinTokenRequest(name=settings.node_name, valid_s=_JOIN_VALID_S)

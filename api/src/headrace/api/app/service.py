@@ -12,11 +12,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
-from headrace.api.app.compose import HEADS_FILE, Whole, compose, read_files
+from headrace.api.app.compose import Whole, compose, read_files
 from headrace.api.app.data_lock import DataLock
 from headrace.api.app.last_start import keep_for_next_start, lost_since_last_start
 from headrace.api.caller import Door
 from headrace.api.clock import Clock, steady, utc_now
+from headrace.api.data_folder import HEADS, HUB, PASSWORDS_SEALED
 from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import Settings
 from headrace.api.store import Database
@@ -63,7 +64,7 @@ class Service:
             database = Database(url, clock, alone=True)
             opened.push_async_callback(database.close)
             hub = await Hub.start(
-                listen=settings.hub_listen, state_dir=str(settings.data / "hub"), max_nodes=settings.max_nodes
+                listen=settings.hub_listen, state_dir=str(settings.data / HUB), max_nodes=settings.max_nodes
             )
             opened.push_async_callback(hub.close)
             service = cls(
@@ -125,7 +126,7 @@ class Service:
             await do.audit.append(tx, m.AuditKind.SERVICE_STARTED, detail={"weaker": "; ".join(lost)} if lost else {})
         keep_for_next_start(self.settings)
         await self._whole.key_notes.write()
-        await do.people.seal_passwords_of_before(self.settings.data / "passwords.sealed")
+        await do.people.seal_passwords_of_before(self.settings.data / PASSWORDS_SEALED)
         await do.qos.load()
         await do.policies.load()
         await do.submissions.parts.signer.require_proven_policy()
@@ -136,7 +137,7 @@ class Service:
 
 def _require_its_store(url: URL, data: Path) -> None:
     """Refuse a folder whose service wrote to another store, before a fresh one is made in it."""
-    heads = data / HEADS_FILE
+    heads = data / HEADS
     if url.database is None or url.get_backend_name() != "sqlite" or Path(url.database).exists():
         return
     if heads.exists() and heads.stat().st_size:

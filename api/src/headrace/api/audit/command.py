@@ -13,6 +13,7 @@ from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
 from headrace.api.audit.received import verify_received
 from headrace.api.authority_key import key_chain
+from headrace.api.data_folder import HEADS
 from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError
 from headrace.api.store.address import store_url
@@ -100,7 +101,7 @@ def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
     if chain is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
-    return verify_store(url, last_head(heads or data / "audit-heads.jsonl", chain.keys))
+    return verify_store(url, last_head(heads or data / HEADS, chain.keys))
 
 
 def _stop(message: str) -> NoReturn:

@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, select
 
 from headrace.api.authority_key import KeyTrouble
 from headrace.api.core import Core
+from headrace.api.data_folder import POLICY_PUBLISHED
 from headrace.api.errors import Code, Fenced, OutsideHours, ServiceError
 from headrace.api.people.known_as import known_as
 from headrace.api.people.lost_access import how_lost
@@ -135,7 +136,7 @@ class Signer:
         has a policy of its own.
         """
         if not self._key.apart:
-            last = LastPublished(self._core.settings.data / "policy.published")
+            last = LastPublished(self._core.settings.data / POLICY_PUBLISHED)
             await self._policies.require_proven(self._policy_proof, last)
 
     def _policy_proof(self, version: str, text: str, statement: str, *, adopts: bool) -> str | None:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
+from headrace.api.data_folder import HALT
 from headrace.api.errors import Code, ServiceError
 from headrace.api.private_words import because
 from headrace.api.sites.endpoints import Endpoints
@@ -28,11 +29,10 @@ from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
 from headrace.guardrails import new_id, shown
 
-HALT_FILE: Final = "halt"
 LOOK_S: Final = 1
 _BYTES_OF_ONE: Final = 4
 """The most that a character takes in UTF-8."""
-_UNREADABLE: Final = f"the file `{HALT_FILE}` in the data folder can't be read"
+_UNREADABLE: Final = f"the file `{HALT}` in the data folder can't be read"
 
 Root = tuple[str, str]
 """Node key and name of a root."""
@@ -106,9 +106,7 @@ class Halts:
             rows = await tx.scalars(select(HaltRow).order_by(HaltRow.at.desc()))
             found = [_view(row) for row in rows]
         reason = self._file_reason()
-        file = (
-            m.Halt(id=HALT_FILE, scope="everything", reason=reason, person_name="the file `halt`") if reason else None
-        )
+        file = m.Halt(id=HALT, scope="everything", reason=reason, person_name="the file `halt`") if reason else None
         return [file, *found] if file else found
 
     async def halt(self, caller: Caller, request: m.HaltRequest) -> m.Halt:
@@ -138,8 +136,8 @@ class Halts:
 
     async def release(self, caller: Caller, halt: str) -> None:
         """Release a halt; what waited for it goes on."""
-        if halt == HALT_FILE:
-            raise ServiceError(Code.HALT_STATE, f"the file `{HALT_FILE}` in the data folder is removed by hand")
+        if halt == HALT:
+            raise ServiceError(Code.HALT_STATE, f"the file `{HALT}` in the data folder is removed by hand")
         async with self._core.database.write(first=True) as tx:
             row = await tx.get(HaltRow, halt)
             if row is None:
@@ -190,7 +188,7 @@ class Halts:
 
     def _file_reason(self) -> str:
         """Return the reason in the file, `""` when there is none."""
-        file = self._core.settings.data / HALT_FILE
+        file = self._core.settings.data / HALT
         try:
             # Whatever stands there halts, also what can't be read: never open what may wait for a writer.
             if not stat.S_ISREG(file.stat().st_mode):

@@ -10,11 +10,11 @@ from sqlalchemy import URL, Engine, make_url
 from sqlalchemy.engine import Connection as SqlConnection
 from sqlalchemy.exc import ArgumentError
 
+from headrace.api.data_folder import STORE
 from headrace.api.settings import SettingError
 from headrace.api.store import postgresql, sqlite
 from headrace.api.store.pool import StoreConnection
 
-SQLITE_FILE: Final = "headrace.sqlite"
 _ENCRYPTED: Final = frozenset({"require", "verify-ca", "verify-full"})
 _EXAMPLE: Final = "postgresql://headrace@db.example.org/headrace?sslmode=verify-full"
 
@@ -45,7 +45,7 @@ class Dialect(Protocol):
 def store_url(database: str, data: Path) -> URL:
     """Return the URL of the store: of `database`, or (empty) of the SQLite file in `data`; raises `SettingError`."""
     if not database:
-        return URL.create("sqlite", database=str(data / SQLITE_FILE))
+        return URL.create("sqlite", database=str(data / STORE))
     try:
         url = make_url(database)
     except ArgumentError:
