@@ -1,9 +1,10 @@
 """Copies a whole store into an empty one of either kind: for a backup, a restore, and a move to PostgreSQL."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
-from sqlalchemy import URL, Column, Connection, MetaData, Table, func, select, text
+from sqlalchemy import URL, Column, Connection, MetaData, Table, func, inspect, select, text
 from sqlalchemy.exc import DataError
 from sqlalchemy.types import TypeDecorator
 
@@ -11,30 +12,46 @@ from headrace.api.errors import CannotStart
 from headrace.api.store import tables_site, tables_work
 from headrace.api.store.address import dialect_of, shown
 from headrace.api.store.base import Base
-from headrace.api.store.migrate import migrate
+from headrace.api.store.migrate import migrate, require_current
 
 assert {tables_site.NodeRow, tables_work.PlanRow}  # noqa: S101 - importing the tables fills the metadata
 
 _ROWS_AT_ONCE: Final = 1000
+_REVISION: Final = "alembic_version"
+"""The one table that holds a row in an empty store."""
 
 
 def copy_store(source: URL, target: URL) -> int:
-    """Copy every row of `source` (its schema is the newest) as it was at one moment; returns how many.
+    """Copy every row of `source` as it was at one moment; returns how many.
 
-    `target` is made when absent, and must hold no rows; all is copied or, failing, none. Raises `CannotStart`.
+    `source` has this program's schema. `target` is made when absent, and must hold no rows: nothing of it is changed
+    before that is known. All is copied or, failing, none. Raises `CannotStart`.
     """
+    require_current(source)
+    require_empty(target)
     migrate(target)
     copied = 0
     reading, writing = dialect_of(source).reading_engine(source), dialect_of(target).whole_engine(target)
     with reading.connect() as old, old.begin(), writing.begin() as new:
-        for table in _tables():
-            if new.scalar(select(func.count()).select_from(table)):
-                message = f"`{shown(target)}` is in use: its table `{table.name}` holds rows; give an empty database"
-                raise CannotStart(message)
+        _refuse_rows(new, target)
         for table in _tables():
             copied += _copy_rows(table, old, new)
             _count_on(table, new)
     return copied
+
+
+def require_empty(target: URL) -> None:
+    """Raise `CannotStart` when a table at `target`, which is only read, holds rows, whosever table it is."""
+    if target.get_backend_name() != "sqlite" or Path(target.database or "").exists():
+        with dialect_of(target).reading_engine(target).connect() as connection:
+            _refuse_rows(connection, target)
+
+
+def _refuse_rows(connection: Connection, target: URL) -> None:
+    for name in sorted(set(inspect(connection).get_table_names()) - {_REVISION}):
+        if connection.execute(select(text("1")).select_from(Table(name, MetaData())).limit(1)).first() is not None:
+            message = f"`{shown(target)}` is in use: its table `{name}` holds rows; give an empty database"
+            raise CannotStart(message)
 
 
 def _tables() -> Iterator[Table]:
