@@ -49,3 +49,10 @@ def _names(node: ast.expr) -> set[str]:
     if isinstance(node, ast.Constant | ast.JoinedStr):
         return {ast.unparse(node)}
     return {node.id} if isinstance(node, ast.Name) and node.id.isupper() else set()
+
+
+def test_the_page_of_settings_says_what_each_is() -> None:
+    page = (REPOSITORY / "docs" / "settings.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("|")]
+    for value in NAMES.values():
+        assert any(f"`{value}`" in row or f"`{value}/`" in row for row in rows), value

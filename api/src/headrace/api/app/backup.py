@@ -1,17 +1,22 @@
 """`headrace backup`, `headrace restore` and `headrace move-store`: a service in one file, and its store elsewhere.
 
-A backup is a tar file: what it is (`backup.json`), the store as a SQLite file (whatever it is kept in), and the data
-folder's other files. The heads of the audit chain are taken first, then the store at one moment, then the rest, so
-that the store knows every head, and every list that it names is there.
+A backup is a tar file: what it is (`backup.json`), the heads of the audit chain, the store as a SQLite file (whatever
+it is kept in), and what else the service put into its data folder, save what counts for one process only
+(`data_folder.py`). The heads are taken first, then the store at one moment, then the rest, so that the store knows
+every head, and every list that it names is there.
 """
 
+import io
 import json
 import os
+import shutil
 import sys
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, NoReturn
 
@@ -20,25 +25,41 @@ from sqlalchemy import URL, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.app.data_lock import DataLock
-from headrace.api.audit.check import verify_store
-from headrace.api.audit.heads import last_head
+from headrace.api.audit.check import knows, verify_store
+from headrace.api.audit.heads import Head, last_head
 from headrace.api.authority_key import key_chain
 from headrace.api.clock import utc_now
-from headrace.api.data_folder import BOOTSTRAP_LINK, HALT, HEADS, LOCK, MOVED_STORE, STORE
+from headrace.api.data_folder import (
+    AUTHORITY_KEY,
+    COPIED,
+    HALT,
+    HEADS,
+    MOVED_STORE,
+    NEXT_AUTHORITY_KEY,
+    STORE,
+    is_known,
+)
 from headrace.api.durable import sync_folder
 from headrace.api.errors import CannotStart
+from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError
-from headrace.api.store.address import dialect_of, shown, store_url
-from headrace.api.store.copy import copy_store
+from headrace.api.store.address import dialect_of, missing_store, shown, store_url
+from headrace.api.store.copy import copy_store, require_empty
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
 from headrace.api.store_trouble import said_by
-from headrace.guardrails import SealError, utc_text
+from headrace.client.models import AuditVerdict
+from headrace.guardrails import SealError, SigningKey, utc_text
 
 _FACTS: Final = "backup.json"
 _FORMAT: Final = 1
-_LEFT_OUT: Final = frozenset({LOCK, BOOTSTRAP_LINK, HEADS})
+_FACTS_WITHIN: Final = 2
+"""`backup.json` is the first file of a backup; of those that this program made at first, the second."""
+_LAID_OUT: Final = COPIED | {_FACTS, HEADS, STORE}
 _FAILED: Final = 1
+_PRIVATE: Final = 0o700
+_NAMED: Final = 5
+"""So many files that are not in a backup are named."""
 
 _Data = Annotated[Path, typer.Option(help="The service's data folder.")]
 
@@ -64,9 +85,8 @@ def move_store(data: _Data) -> None:
 
 def _backup(file: Path, data: Path) -> str:
     source = _store_of(data)
-    if key_chain(data) is None:
-        message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
-        raise FileNotFoundError(message)
+    chain = _chain_of(data)
+    _require_there(source, data)
     if file.exists():
         message = f"`{file}` is there already; name another file"
         raise FileExistsError(message)
@@ -74,17 +94,21 @@ def _backup(file: Path, data: Path) -> str:
     try:
         with (
             os.fdopen(descriptor, "wb") as raw,
-            tarfile.open(fileobj=raw, mode="w:gz", compresslevel=1) as tar,
+            tarfile.open(fileobj=raw, mode="w:gz", compresslevel=1, dereference=True) as tar,
             tempfile.TemporaryDirectory(dir=file.parent, prefix=".headrace-backup-") as name,
         ):
             folder = Path(name)
             with suppress(FileNotFoundError):
-                tar.add(data / HEADS, HEADS)
+                shutil.copy2(data / HEADS, folder / HEADS)
             copy = store_url("", folder)
-            rows, events = copy_store(source, copy), _events(copy)
+            rows = copy_store(source, copy)
+            _require_its_own(copy, last_head(folder / HEADS, chain.keys), source, data)
+            events = _events(copy)
             facts = {"format": _FORMAT, "made": utc_text(utc_now()), "events": events, "rows": rows}
             (folder / _FACTS).write_text(json.dumps(facts), encoding="utf-8")
             tar.add(folder / _FACTS, _FACTS)
+            with suppress(FileNotFoundError):
+                tar.add(folder / HEADS, HEADS)
             tar.add(folder / STORE, STORE)
             _add_files(tar, data)
         with file.open("rb") as written:
@@ -93,54 +117,98 @@ def _backup(file: Path, data: Path) -> str:
     except BaseException:
         file.unlink()
         raise
-    return f"`{file}` holds `{shown(source)}` ({rows:,} rows, {events:,} audit events) and the keys: keep it safe"
+    said = f"`{file}` holds `{shown(source)}` ({rows:,} rows, {events:,} audit events), the lists and "
+    return said + _keys_in(data, chain) + _not_of_the_service(data, file)
 
 
 def _add_files(tar: tarfile.TarFile, data: Path) -> None:
-    for path in sorted(data.rglob("*")):
-        name = path.relative_to(data)
-        if name.parts[0] in _LEFT_OUT or name.parts[0].startswith(STORE):
-            continue
-        with suppress(FileNotFoundError):  # removed meanwhile
-            tar.add(path, name.as_posix(), recursive=False)
+    for top in sorted(COPIED):
+        for path in (data / top, *sorted((data / top).rglob("*"))):
+            with suppress(FileNotFoundError):  # it is not there, or was removed meanwhile
+                tar.add(path, path.relative_to(data).as_posix(), recursive=False)
+
+
+def _keys_in(data: Path, chain: KeyChain) -> str:
+    """Say which keys a backup holds, and what has to be kept beside it."""
+    for path in (data / AUTHORITY_KEY, data / NEXT_AUTHORITY_KEY):
+        with suppress(OSError, SealError):
+            if SigningKey.load(path).public == chain.public:
+                return "all keys: keep it safe"
+    return (
+        f"the keys in `{data}`: keep it safe. The authority key {chain.public} is not there (HEADRACE_AUTHORITY_KEY or "
+        "`headrace signer` has it), so it is not in the backup: see to it that it is kept apart"
+    )
+
+
+def _not_of_the_service(data: Path, file: Path) -> str:
+    """Say what else lies in the data folder and is not in a backup."""
+    others = sorted(path.name for path in data.iterdir() if not is_known(path.name) and not _same(path, file))
+    named = ", ".join(f"`{name}`" for name in others[:_NAMED])
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    return f". Not in it, because the service did not put it into `{data}`: {named}{more}" if others else ""
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.exists() and one.samefile(other)
 
 
 def _restore(file: Path, data: Path, heads: Path | None) -> str:
     if data.exists() and any(data.iterdir()):
         message = f"`{data}` is not empty; give a folder that is, and move it to its place when all is well"
         raise FileExistsError(message)
-    try:
-        packed = tarfile.open(file, "r:gz")  # noqa: SIM115 - closed below
-    except tarfile.ReadError as error:
-        message = f"`{file}` is no backup: it was not made by `headrace backup`, or is cut off"
-        raise CannotStart(message) from error
-    data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with packed as tar:
-        tar.extractall(data, filter="data")
-    facts = _facts(data / _FACTS)
-    unpacked, target = store_url("", data), _store_of(data)
-    migrate(unpacked)
-    if target != unpacked:
-        copy_store(unpacked, target)
-        Path(unpacked.database or "").unlink()
-    chain = key_chain(data)
+    with _opened(file) as packed:
+        made = _facts(packed, file)["made"]
+        target = _store_of(data)
+        if target != store_url("", data):
+            require_empty(target)
+        absent = not data.exists()
+        data.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        data.chmod(_PRIVATE)
+        try:
+            # Within the folder, which may be a volume; what fails leaves it as empty as it was.
+            with tempfile.TemporaryDirectory(dir=data, prefix=".headrace-restore-") as name:
+                said = _laid_out(packed, Path(name), data, target, heads, made)
+        except BaseException:
+            if absent:
+                data.rmdir()
+            raise
+    return f"{said}. The service is halted: look at what ran after that, then remove `{data / HALT}`"
+
+
+def _laid_out(  # noqa: PLR0913, PLR0917 - what there is and where it goes
+    packed: tarfile.TarFile, folder: Path, data: Path, target: URL, heads: Path | None, made: str
+) -> str:
+    members = [member for member in packed if member.name.split("/", 1)[0] in _LAID_OUT]
+    packed.extractall(folder, members, filter="data")
+    (folder / _FACTS).unlink()
+    unpacked = store_url("", folder)
+    chain = key_chain(folder)
     if chain is None:
         message = "the backup says of no authority key whose it is"
         raise CannotStart(message)
-    verdict = verify_store(target, last_head(data / HEADS, chain.keys))
+    migrate(unpacked)
+    verdict = _whole(unpacked, last_head(folder / HEADS, chain.keys))
+    if target != store_url("", data):
+        copy_store(unpacked, target)
+        _whole(target, last_head(folder / HEADS, chain.keys))
+        (folder / STORE).unlink()
+    reason = f"restored from a backup of {made}: what happened after it is not known here"
+    (folder / HALT).write_text(reason + "\n", encoding="utf-8")
+    # A service that finds some of it starts halted, or, without its store, not at all.
+    for path in sorted(folder.iterdir(), key=lambda path: (path.name != HALT, path.name == STORE)):
+        path.rename(data / path.name)
+    sync_folder(data)
+    later = last_head(heads, chain.keys) if heads is not None else None
+    lost = "" if later is None else f"; {max(0, later.sequence - verdict.events):,} later audit events are lost"
+    return f"restored to `{shown(target)}` as it was at {made}: {verdict.events:,} audit events{lost}"
+
+
+def _whole(url: URL, head: Head | None) -> AuditVerdict:
+    verdict = verify_store(url, head)
     if not verdict.intact:
         message = f"the audit chain of the backup is broken at event {verdict.broken_at}: {verdict.detail}"
         raise CannotStart(message)
-    (data / _FACTS).unlink()
-    reason = f"restored from a backup of {facts['made']}: what happened after it is not known here"
-    (data / HALT).write_text(reason + "\n", encoding="utf-8")
-    later = last_head(heads, chain.keys) if heads is not None else None
-    lost = max(0, later.sequence - verdict.events) if later is not None else None
-    told = "" if lost is None else f"; {lost:,} later audit events are lost"
-    return (
-        f"restored to `{shown(target)}` as it was at {facts['made']}: {verdict.events:,} audit events{told}. The "
-        f"service is halted: look at what ran after that, then remove `{data / HALT}`"
-    )
+    return verdict
 
 
 def _move_store(data: Path) -> str:
@@ -148,13 +216,16 @@ def _move_store(data: Path) -> str:
     if target == source:
         message = "HEADRACE_DATABASE is not set; it names the PostgreSQL database that the store goes into"
         raise SettingError(message)
+    chain = _chain_of(data)
     file = Path(source.database or "")
     if not file.is_file():
-        message = f"there is no `{file}`; --data is the folder that `headrace serve --data` was given"
+        message = f"there is no `{file}`, so there is no store to move out of it"
         raise FileNotFoundError(message)
     lock = DataLock.take(data)
     try:
+        require_empty(target)
         migrate(source)
+        _require_its_own(source, last_head(data / HEADS, chain.keys), source, data)
         rows = copy_store(source, target)
         if _events(target) != _events(source) or not verify_store(target, None).intact:
             message = f"the audit chain in `{shown(target)}` is not the one in `{file}`, which is as it was"
@@ -179,14 +250,47 @@ def _events(url: URL) -> int:
         return connection.scalar(select(func.count()).select_from(AuditRow)) or 0
 
 
-def _facts(path: Path) -> Any:  # noqa: ANN401 - a JSON document
+def _chain_of(data: Path) -> KeyChain:
+    chain = key_chain(data)
+    if chain is None:
+        message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
+        raise FileNotFoundError(message)
+    return chain
+
+
+def _require_there(source: URL, data: Path) -> None:
+    if (missing := missing_store(source, data)) is not None:
+        raise FileNotFoundError(missing)
+
+
+def _require_its_own(copy: URL, head: Head | None, source: URL, data: Path) -> None:
+    """Refuse a store of another service or of another time than the heads in the data folder."""
+    if head is not None and not knows(copy, head):
+        message = (
+            f"`{shown(source)}` is not the store of `{data}`, or an old one: it does not hold audit event "
+            f"{head.sequence}, which `{data / HEADS}` names; set HEADRACE_DATABASE as the service has it"
+        )
+        raise CannotStart(message)
+
+
+def _opened(file: Path) -> tarfile.TarFile:
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError) as error:
-        message = "the file is no backup of `headrace backup`"
+        return tarfile.open(file, "r:gz")
+    except tarfile.ReadError as error:
+        message = f"`{file}` is no backup: it was not made by `headrace backup`, or is cut off"
         raise CannotStart(message) from error
-    if facts["format"] != _FORMAT:
-        message = f"the backup has form {facts['format']}, and this program reads {_FORMAT}: use the one that made it"
+
+
+def _facts(packed: tarfile.TarFile, file: Path) -> Any:  # noqa: ANN401 - a JSON document
+    try:
+        [found] = [member for member in islice(packed, _FACTS_WITHIN) if member.name == _FACTS]
+        facts = json.load(packed.extractfile(found) or io.BytesIO())
+        format_ = facts["format"]
+    except (LookupError, TypeError, ValueError) as error:
+        message = f"`{file}` is no backup of `headrace backup`"
+        raise CannotStart(message) from error
+    if format_ != _FORMAT:
+        message = f"the backup has form {format_}, and this program reads {_FORMAT}: use the one that made it"
         raise CannotStart(message)
     return facts
 
@@ -196,6 +300,8 @@ def _said(act: Callable[[], str]) -> None:
         typer.echo(act())
     except SQLAlchemyError as error:
         _stop(f"the store can't be used: {said_by(error)}")
+    except (EOFError, zlib.error) as error:
+        _stop(f"the backup is cut off or damaged ({error}): give a whole one")
     except (OSError, tarfile.TarError, SealError, SettingError, CannotStart) as error:
         _stop(str(error))
 

@@ -21,7 +21,7 @@ from headrace.api.data_folder import HEADS, HUB, PASSWORDS_SEALED
 from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import Settings
 from headrace.api.store import Database
-from headrace.api.store.address import store_url
+from headrace.api.store.address import missing_store, store_url
 from headrace.api.store.migrate import migrate
 from headrace.auth import Principal
 from headrace.client import models as m
@@ -138,14 +138,8 @@ class Service:
 def _require_its_store(url: URL, data: Path) -> None:
     """Refuse a folder whose service wrote to another store, before a fresh one is made in it."""
     heads = data / HEADS
-    if url.database is None or url.get_backend_name() != "sqlite" or Path(url.database).exists():
-        return
-    if heads.exists() and heads.stat().st_size:
-        message = (
-            f"`{data}` is the folder of a service that ran, and its store `{url.database}` is missing: set "
-            f"HEADRACE_DATABASE if that service kept its store in PostgreSQL, or put the file back from a backup. To "
-            f"begin with an empty store, move `{heads.name}` away"
-        )
+    if heads.exists() and heads.stat().st_size and (missing := missing_store(url, data)):
+        message = f"{missing}. To begin with an empty store, move `{heads.name}` away"
         raise CannotStart(message)
 
 

@@ -98,6 +98,12 @@ def verify_store(
     return _verdict(verdict, altered, since)
 
 
+def knows(url: URL, head: Head) -> bool:
+    """Whether the store at `url` holds the event that an exported head names: a store of another service does not."""
+    with dialect_of(url).reading_engine(url).connect() as connection:
+        return _hash_of(connection, head.sequence) == head.hash
+
+
 def _verdict(verdict: ChainVerdict, altered: list[int], since: Checkpoint | None) -> m.AuditVerdict:
     broken_at, detail = verdict.broken_at, verdict.detail
     if altered and (broken_at is None or altered[0] <= broken_at):

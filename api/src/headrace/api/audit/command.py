@@ -14,9 +14,10 @@ from headrace.api.audit.heads import last_head
 from headrace.api.audit.received import verify_received
 from headrace.api.authority_key import key_chain
 from headrace.api.data_folder import HEADS
+from headrace.api.errors import CannotStart
 from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError
-from headrace.api.store.address import store_url
+from headrace.api.store.address import missing_store, store_url
 from headrace.api.store_trouble import said_by
 from headrace.client import HeadraceError, login
 from headrace.client import models as m
@@ -55,7 +56,7 @@ def verify(
         _stop(error.problem.detail)
     except SQLAlchemyError as error:
         _stop(f"the store can't be read: {said_by(error)}")
-    except (OSError, SealError, SettingError) as error:
+    except (OSError, SealError, SettingError, CannotStart) as error:
         _stop(str(error))
     _say(verdict, as_json=as_json)
 
@@ -101,6 +102,8 @@ def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
     if chain is None:
         message = f"`{data}` holds no service; --data is the folder that `headrace serve --data` was given"
         raise FileNotFoundError(message)
+    if (missing := missing_store(url, data)) is not None:
+        raise FileNotFoundError(missing)
     return verify_store(url, last_head(heads or data / HEADS, chain.keys))
 
 

@@ -62,6 +62,19 @@ def store_url(database: str, data: Path) -> URL:
     return url.set(drivername="postgresql+psycopg")
 
 
+def missing_store(url: URL, data: Path) -> str | None:
+    """Return what to say where the store of a service that ran in `data` is not at `url`; nothing where it is.
+
+    Whether a database server has it shows when it is asked.
+    """
+    if url.database is None or url.get_backend_name() != "sqlite" or Path(url.database).is_file():
+        return None
+    return (
+        f"`{data}` is the folder of a service that ran, and its store `{url.database}` is missing: set "
+        "HEADRACE_DATABASE if that service kept its store in PostgreSQL, or put the file back from a backup"
+    )
+
+
 def dialect_of(url: URL) -> Dialect:
     """Return what works on the store at `url`."""
     return sqlite if url.get_backend_name() == "sqlite" else postgresql
