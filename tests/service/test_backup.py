@@ -16,8 +16,7 @@ from tests.servers.headrace import HEADRACE
 from tests.servers.many import many
 from tests.servers.postgres import Postgres
 from tests.servers.site import WAIT_S, Site, started_site
-from tests.service.test_halts import running
-from tests.service.test_transfers import small_set, until
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 from typer.testing import CliRunner
 
 from headrace.api.app.backup import backup, move_store, restore
@@ -283,6 +282,8 @@ def test_a_restore_changes_nothing_of_a_database_that_is_in_use_not_even_its_sch
         assert not (tmp_path / "other").exists()
         code, said = run_here("move-store", "--data", data, database=database)
         assert (code, f"its table `{table}` holds rows" in said) == (1, True), said
+    with pytest.raises(CannotStart, match="holds rows"):
+        copy_store(store_url("", data), store_url(theirs, data))
     assert revision_of(store_url(theirs, data)) == "0033"
     code, said = run_here("restore", tmp_path / "backup", "--data", tmp_path / "other", database=postgres.database())
     assert code == 0, said
@@ -292,19 +293,24 @@ async def test_a_backup_of_a_running_transfer_is_restored_twice_and_goes_on_once
     file, folders = tmp_path / "service.backup", (tmp_path / "first", tmp_path / "second")
     async with started_site(tmp_path) as site:
         await site.start_both()
-        transfer = await running(site)
-        code, said = await asyncio.to_thread(run, "backup", file, "--data", site.settings.data)
+        large_set(site, each=1 << 20)
+        plan = await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS)
+        transfer = await until_durable(site, await site.ada.submit(plan))
+        code, said = await asyncio.to_thread(run_here, "backup", file, "--data", site.settings.data)
         assert code == 0, said
+        assert (await site.ada.port.transfer(transfer.id)).state is m.TransferState.RUNNING
+        await site.stop_node("right")
         for folder in folders:
-            code, said = await asyncio.to_thread(run, "restore", file, "--data", folder)
+            code, said = run_here("restore", file, "--data", folder)
             assert code == 0, said
         first, second = ({path.relative_to(folder) for path in folder.rglob("*")} for folder in folders)
         assert first == second
         await moved(site, folders[0], "")
-        assert "restored from a backup" in (await until(site, transfer, "waiting")).state_reason
+        await site.start_node("right", [("archive", str(site.archive), "delete")])
+        await until(site, transfer, "waiting", reason="restored from a backup")
         (folders[0] / "halt").unlink()
         site.use_cases.scheduler.recheck()
-        assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+        await until(site, transfer, "complete")
         sent = {path.name: path.read_bytes() for path in (site.lab / "set").iterdir()}
         assert {path.name: path.read_bytes() for path in (site.archive / "copy").iterdir()} == sent
         assert (await site.use_cases.audit.verify(full=True)).intact
