@@ -1,14 +1,15 @@
-"""The pages of docs/guide: their commands are run as they are written, one page after the other, at a terminal."""
+"""README.md, the guide, and the pages on backups and upgrades: their commands are run as written, at a terminal."""
 
 import os
 import pty
 import re
 import select
 import shlex
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,10 @@ from tests.servers.ports import free_port
 
 pytestmark = pytest.mark.timeout(300)
 
-GUIDE: Final = Path(__file__).parents[2] / "docs" / "guide"
+TREE: Final = Path(__file__).parents[2]
+GUIDE: Final = TREE / "docs" / "guide"
+README: Final = TREE / "README.md"
+OPERATIONS: Final = TREE / "docs" / "operations"
 PAGES: Final = (
     "install.md", "first-transfer.md", "console.md", "command-line.md", "assistants.md", "rest.md", "python.md",
 )  # fmt: skip
@@ -35,6 +39,8 @@ COPIED: Final = {
 """Folders that a page has copied, below where it copies to."""
 WRITTEN_FOR: Final = "127.0.0.1:8470"
 """Where the pages say that the service is: the default."""
+A_SITES_DATA: Final = "/var/lib/headrace"
+"""Where the pages for a site say that the service's data is."""
 _BLOCK: Final = re.compile(r"(?:<!-- ([^>]*) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 _SAVED_AS: Final = re.compile(r"Save this as `([\w.]+)`")
 _SERVE: Final = "headrace serve "
@@ -55,8 +61,8 @@ class Block:
         return int(found.group(1)) if found else 0
 
 
-def blocks(page: str) -> list[Block]:
-    text = (GUIDE / page).read_text(encoding="utf-8")
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text(encoding="utf-8")
     found, end = [], 0
     for match in _BLOCK.finditer(text):
         saved = _SAVED_AS.findall(text[end : match.start()])
@@ -70,6 +76,8 @@ class Reader:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self.folder = home
+        """Where the commands are given."""
         self.listen = f"127.0.0.1:{free_port()}"
         self.service: subprocess.Popen[bytes] | None = None
         programs = str(Path(sys.executable).parent)
@@ -98,12 +106,20 @@ class Reader:
             r"\[y/N\]: ": "y",
         }
 
-    def follow(self, page: str) -> None:
+    def follow(self, page: Path) -> None:
         """Do what a page says, in one shell, as far as it is to be run."""
+        self.do(blocks(page))
+
+    def do(self, told: Iterable[Block]) -> None:
+        """Do what blocks say, in one shell."""
         lines: list[str] = ["set -e"]
-        for block in blocks(page):
+        for block in told:
             if block.note.startswith("not run: "):
                 continue
+            if block.note == "ends the service":
+                self._shell(lines)
+                lines = ["set -e"]
+                self.end_service()
             if block.language == "python":
                 (self.home / block.save_as).write_text(self._here(block.text), encoding="utf-8")
             elif block.text.startswith(_SERVE):
@@ -117,13 +133,22 @@ class Reader:
         self._shell(lines)
 
     def _here(self, text: str) -> str:
-        return text.replace(WRITTEN_FOR, self.listen)
+        return text.replace(WRITTEN_FOR, self.listen).replace(A_SITES_DATA, "~/.local/share/headrace")
+
+    def end_service(self) -> None:
+        """Press Ctrl-C in the terminal of the service, if there is one."""
+        if self.service is not None:
+            self.service.send_signal(signal.SIGINT)
+            assert self.service.wait(LIMIT_S) == 0
+            assert self.service.stdout is not None
+            self.service.stdout.close()
+            self.service = None
 
     def _serve(self, text: str) -> None:
         words = [word.replace("~", str(self.home)).replace("$HOME", str(self.home)) for word in shlex.split(text)]
         root = ["--allow-root"] if os.geteuid() == 0 else []
         self.service = subprocess.Popen(
-            [*words, *root], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environment, cwd=self.home
+            [*words, *root], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self._environment, cwd=self.folder
         )
         assert self.service.stdout is not None
         assert select.select([self.service.stdout], [], [], LIMIT_S)[0], "the service did not start"
@@ -133,7 +158,7 @@ class Reader:
         mine, theirs = pty.openpty()
         command = ["bash", "-c", self._here("\n".join(lines))]
         with subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, env=self._environment, cwd=self.home,
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=self._environment, cwd=self.folder,
             start_new_session=True,
         ) as shell:  # fmt: skip
             os.close(theirs)
@@ -164,11 +189,7 @@ class Reader:
 def reader(tmp_path: Path) -> Iterator[Reader]:
     one = Reader(tmp_path)
     yield one
-    if one.service is not None:
-        one.service.terminate()
-        assert one.service.wait(LIMIT_S) == 0
-        assert one.service.stdout is not None
-        one.service.stdout.close()
+    one.end_service()
 
 
 def test_the_guide_has_these_pages_and_its_index_names_them() -> None:
@@ -187,7 +208,62 @@ def test_what_the_page_of_the_console_names_is_written_there() -> None:
 
 def test_the_commands_of_the_pages_one_after_the_other_do_what_they_say(reader: Reader) -> None:
     for page in PAGES:
-        reader.follow(page)
+        reader.follow(GUIDE / page)
         for copied in COPIED.get(page, ()):
             arrived = {path.name: path.read_text() for path in (reader.home / "backup" / copied).iterdir()}
             assert arrived == {"one.txt": "first\n", "two.txt": "second\n"}, (page, copied)
+
+
+def test_the_readme_takes_a_newcomer_from_the_source_to_a_receipt(reader: Reader) -> None:
+    reader.folder = reader.home / "headrace"
+    reader.folder.mkdir()
+    (reader.folder / "docs").symlink_to(TREE / "docs")
+    (reader.folder / ".venv").symlink_to(sys.prefix)
+    _, *first_steps = blocks(README)
+    assert any("headrace ask" in block.text for block in first_steps)
+    reader.do(first_steps)
+    pictures = {path.name: path.read_bytes() for path in (TREE / "docs/console").glob("*.png")}
+    assert {path.name: path.read_bytes() for path in (reader.home / "backup/photos").iterdir()} == pictures
+
+
+def test_the_first_example_of_the_readme_is_carried_out_as_it_is_written(reader: Reader) -> None:
+    raw = reader.home / "raw/run42"
+    raw.mkdir(parents=True)
+    (reader.home / "archive").mkdir()
+    (raw / "frame.dat").write_text("frame")
+    (raw / "half.tmp").write_text("half")
+    example = blocks(README)[0]
+    assert example.text.startswith("headrace ask ")
+    serve = (
+        'headrace serve --data ~/.local/share/headrace --root krios1="$HOME":read --root archive="$HOME/archive":write'
+    )
+    login = "headrace login --link - --name ada\n"
+    reader.do([Block("", "sh", serve, ""), Block("", "sh", login, ""), example])
+    assert [path.name for path in (reader.home / "archive/2026/run42").iterdir()] == ["frame.dat"]
+
+
+def test_a_service_is_backed_up_restored_and_upgraded_as_the_pages_say(reader: Reader) -> None:
+    reader.follow(GUIDE / "first-transfer.md")
+    upgrading = (OPERATIONS / "deploy.md").read_text(encoding="utf-8").partition("\n## Upgrading\n")[2]
+    assert "headrace backup" in upgrading
+    reader.follow(OPERATIONS / "deploy.md")
+    reader.follow(OPERATIONS / "backup.md")
+    data = reader.home / ".local/share/headrace"
+    assert not (data / "halt").exists()
+    assert (reader.home / "broken/headrace.sqlite").exists()
+    copy = "headrace copy here:/photos there:/after --yes\n"
+    reader.do([Block("", "sh", copy, "")])
+    assert {path.name for path in (reader.home / "backup/after").iterdir()} == {"one.txt", "two.txt"}
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/guide/install.md", "docs/guide/README.md", "docs/operations/deploy.md", "docs/operations/backup.md"]
+)
+def test_the_readme_leads_to_what_a_newcomer_needs(page: str) -> None:
+    readme = README.read_text(encoding="utf-8")
+    assert f"]({page})" in readme
+    for place in re.findall(r"\]\((?!https?:|#)([^)#]+)", readme):
+        assert (TREE / place).exists(), place
+    titles = re.findall(r"^## (.+)$", readme, re.MULTILINE)
+    headings = {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    assert {*re.findall(r"\]\(#([^)]+)\)", readme)} <= headings
