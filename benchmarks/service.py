@@ -21,6 +21,7 @@ from demo.stage import REPOSITORY, DemoError
 from tests.servers.counted import counted
 from tests.servers.site import Site, started_site
 
+from headrace.api.settings import Settings
 from headrace.client import models as m
 
 _WARM_UP = 10
@@ -59,7 +60,7 @@ def measure_service(home: Path, transfers: int) -> Cost:
 
 async def _measure(folder: Path, transfers: int) -> Cost:
     walls, cpus, statements = [], [], []
-    async with started_site(folder) as site, _nodes(site, folder):
+    async with started_site(folder, Settings(changes_per_minute_of_one=10**6)) as site, _nodes(site, folder):
         (site.lab / "set").mkdir()
         (site.lab / "set" / "a.txt").write_text("a")
         # Plans first: planning is not what is measured.

@@ -24,6 +24,8 @@ AWAY = frozenset(
     {"service_unreachable", "service_timeout", "shutting_down", "unexpected_answer", "unanswered", "no_leader"}
 )
 """Codes of a call that a dead or dying service did not answer: nobody knows whether it was done."""
+MANY = "1000000"
+"""People here do in an hour what others do in a month: no limit on it is what is tried."""
 ATTACH_LIMIT_S = 120.0
 
 T = TypeVar("T")
@@ -116,11 +118,11 @@ class House:
         """Start a process of the service, or a node, again."""
         if name in NODES:
             return self.stage.node(name, "run")
-        database = {"database": self.database} if self.database else {}
+        settings = {"changes_per_minute_of_one": MANY} | ({"database": self.database} if self.database else {})
         if self.front is None:
-            return self.stage.service(**database)
+            return self.stage.service(**settings)
         together = {"peer_listen": "127.0.0.1:0", "public_url": self.front.url, "trusted_proxies": "127.0.0.1"}
-        return self.stage.process(name, self.front.behind[name], self.front.hub, **database, **together)
+        return self.stage.process(name, self.front.behind[name], self.front.hub, **settings, **together)
 
     async def kill(self, names: tuple[str, ...]) -> None:
         """`kill -9` these processes at once, start them again, and wait until the nodes are attached."""

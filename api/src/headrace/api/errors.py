@@ -4,6 +4,7 @@ ServiceError            a stable `Code` and a sentence that says what, where and
 ├── AuditUnwritable     the audit chain can't be written, so nothing was changed
 ├── KeyUnusable         the authority key can't be used now, so nothing was signed
 ├── OutsideHours        a plan may run at other hours only
+├── TooManyChanges      a person or token has changed things too often within a minute
 └── Fenced              another worker has taken the transfer up
 CannotStart             what stands against a start of the service; a sentence for whoever starts it
 └── StoreIsNewer        a later version has written the store
@@ -37,6 +38,7 @@ class Code(StrEnum):
     KEY_UNUSABLE = "key_unusable"
     BUSY = "busy"
     TOO_MANY_BROWSES = "too_many_browses"
+    TOO_MANY_CHANGES = "too_many_changes"
     TOO_MANY_PLANS = "too_many_plans"
     TOO_MANY_TRANSFERS = "too_many_transfers"
     QUOTA_EXCEEDED = "quota_exceeded"
@@ -153,6 +155,20 @@ class OutsideHours(ServiceError):  # noqa: N818 - says what is the case
         super().__init__(Code.OUTSIDE_HOURS, f"it is outside {whose}; they open at {opens:%Y-%m-%d %H:%M} UTC")
         self.opens = opens
         self.whose = whose
+
+
+class TooManyChanges(ServiceError):  # noqa: N818 - says what is the case
+    """Nothing was done: a person or token has made as many calls that change something as one may within a minute."""
+
+    def __init__(self, whose: str, most: int, retry_after_s: int) -> None:
+        """`whose` calls they are, in words; `retry_after_s` is when the next one is heard."""
+        super().__init__(
+            Code.TOO_MANY_CHANGES,
+            f"{whose} made {most:,} calls within a minute that change something or are noted in the audit log, and no "
+            f"more are taken. Nothing was done. Try again in {retry_after_s} s. Looking, pausing, canceling and "
+            "halting are always heard; an operator can raise `HEADRACE_CHANGES_PER_MINUTE_OF_ONE`",
+        )
+        self.retry_after_s = retry_after_s
 
 
 class Fenced(ServiceError):  # noqa: N818 - says what is the case

@@ -115,6 +115,22 @@ ACCESS: Mapping[str, Access] = {
 }
 """By the port's method names."""
 
+COUNTED: frozenset[str] = frozenset(
+    {
+        "create_plan", "confirm_plan", "approve_plan", "drop_plan", "submit", "control", "browse", "update_endpoint",
+        "create_join_token", "drain_node", "rotate_node", "release_halt", "propose_policy", "publish_policy",
+        "propose_qos", "publish_qos", "invite", "create_service_account", "enable_person", "update_person",
+        "link_identity", "unlink_identity", "propose_group_bindings", "publish_group_bindings", "invite_again",
+        "change_password", "begin_passkey", "add_passkey", "use_passkey", "create_token",
+    }
+)  # fmt: skip
+"""Calls that change something or are noted in the audit log: nobody makes any number of them (`ChangeLimit`)."""
+
+STOPS: frozenset[str] = frozenset(
+    {"halt", "remove_node", "revoke_node", "disable_person", "remove_passkey", "end_session", "revoke_token"}
+)
+"""Calls that stop something or take something away: they are always heard, and each can be made once."""
+
 
 def missing(principal: Principal, method: str) -> ServiceError | None:
     """Return what stands against calling this method of the port; an unknown method is refused to everybody."""

@@ -101,6 +101,12 @@ class Settings:
     max_watchers: int = _setting(256, "count", "callers that may watch transfers at the same time")
     max_watchers_of_one: int = _setting(32, "count", "transfers and plans that one person may watch at the same time")
     max_watchers_of_token: int = _setting(16, "count", "of them with one token; a person's own session always gets one")
+    changes_per_minute_of_one: int = _setting(
+        600,
+        "count",
+        "calls that change something or are noted in the audit log, of one person's sessions, and of one token, in a "
+        "minute (a person's tokens together: twice as many); more are refused",
+    )
     heartbeat_s: int = _setting(15, "s", "time between comments in a quiet watch, and checks of its rights")
 
     plan_concurrency: int = _setting(4, "count", "plans that are surveyed at the same time")

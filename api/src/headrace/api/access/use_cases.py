@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.api.access.change_feed import ChangeFeed
+from headrace.api.access.change_limit import ChangeLimit
 from headrace.api.access.health import Health
 from headrace.api.access.metrics import Metrics
 from headrace.api.audit.chain import Audit
@@ -40,6 +41,7 @@ class UseCases:
     """The use cases of one service."""
 
     audit: Audit
+    change_limit: ChangeLimit
     changes: ChangeFeed
     consent: Consent
     endpoints: Endpoints

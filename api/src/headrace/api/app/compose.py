@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.api.access.change_feed import ChangeFeed
+from headrace.api.access.change_limit import ChangeLimit
 from headrace.api.access.health import Health
 from headrace.api.access.metrics import Metrics
 from headrace.api.access.people_health import PeopleHealth
@@ -161,6 +162,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     health = Health(nodes, endpoints, halts, signer, qos, people_health, core)
     use_cases = UseCases(
         audit=audit,
+        change_limit=ChangeLimit(core),
         changes=ChangeFeed(core),
         consent=Consent(core, plans, proofs, signer),
         endpoints=endpoints,

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, ServiceError, TooManyChanges
 from headrace.api.problems import KNOWN, make, problem_of
 from headrace.auth import TooManyAttempts
 from headrace.client import HeadraceError
@@ -65,8 +65,10 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(Exception)
     async def anything(request: Request, error: Exception) -> JSONResponse:
         problem = problem_of(error)
-        headers = {"retry-after": str(error.retry_after_s)} if isinstance(error, TooManyAttempts) else {}
         refusal = error.__cause__ if isinstance(error, HeadraceError) else error
+        headers = dict[str, str]()
+        if isinstance(refusal, TooManyAttempts | TooManyChanges):
+            headers["retry-after"] = str(refusal.retry_after_s)
         if problem.status == HTTPStatus.UNAUTHORIZED:
             failed = {"error": "invalid_token"} if "authorization" in request.headers else {}
             headers["www-authenticate"] = challenge(request.app.state.token_resource, **failed)

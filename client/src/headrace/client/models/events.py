@@ -184,6 +184,11 @@ class AuditKind(_Kind):
     )
     HALTED = "halted", "an operator halted something", "scope subject name reason"
     HALT_RELEASED = "halt_released", "an operator released something", "scope subject name"
+    CHANGES_LIMITED = (
+        "changes_limited",
+        "a person's sessions or a token (the subject) made more calls in a minute than are taken (`most`)",
+        "most",
+    )
     BROWSED = "browsed", "somebody listed a folder", "policy_version rules"
     BROWSE_DENIED = "browse_denied", "somebody was refused to list a folder", "policy_version rules"
     ASKED = (
