@@ -163,6 +163,34 @@ async def test_a_denied_plan_says_why_and_offers_no_way_around(era: str) -> None
     assert 'Policy: denied, because "denied by plain-copy"' in card["summary"]
 
 
+async def test_no_summary_says_a_sentence_twice(era: str) -> None:
+    why = "The rail deletes-need-a-person refuses this: a move deletes at the source."
+    refusal = m.Refusal(rule="access", message=why)
+    gone = "The node of lab went away while it listed the folder."
+    plans = [
+        plan(
+            "denied",
+            decision=None,
+            refusals=[refusal, refusal],
+            summary=why,
+            next_step=step("none", f"It can't run. {why}"),
+        ),
+        plan("denied", decision=None, summary=why, next_step=step("none", f"It can't run. {why}")),
+        plan("failed", decision=None, summary=gone, next_step=step("plan_again", f"{gone} Plan it again.")),
+        plan("ask", questions=[m.Question(slot="source", message="From where?")] * 2, next_step=step("answer")),
+    ]
+    progress = m.Progress(files_total=4, files_done=1, files_failed=3)
+    after = step("plan_again", "3 files did not arrive. A retry alone does not help.")
+    made, _ = server(
+        plan=list(plans), transfer=transfer("partial", progress=progress, next_step=after), failed_files=[]
+    )
+    async with Client(made, mode=era) as client:
+        said = [(await data(client, "explain_plan", plan_id="pl_1"))["summary"] for _ in plans]
+        said.append((await data(client, "transfer_status", transfer_id="tr_1"))["summary"])
+    for summary, words in zip(said, (why, why, gone, "From where?", "did not arrive"), strict=True):
+        assert summary.count(words.rstrip(".")) == 1, summary
+
+
 async def test_a_partial_transfer_lists_what_did_not_arrive_by_pages(era: str) -> None:
     failed = [m.FailedFile(path=f"f{i}", error="unreadable", message="no", retry=True) for i in range(20)]
     progress = m.Progress(files_total=100, files_done=70, files_failed=30)

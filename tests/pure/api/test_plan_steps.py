@@ -224,6 +224,9 @@ def test_a_plan_says_where_its_transfer_stands(state: m.TransferState, said: str
 def test_what_will_not_arrive_is_said_before_the_start_and_not_after_it() -> None:
     plan = replace(READY, failing=2)
     [warning] = warnings(plan)
-    assert warning == "2 files will not arrive: the destination holds something else under their names."
+    assert warning == (
+        "2 files will not arrive: the destination holds something else under their names. "
+        "Move that away, or choose another destination."
+    )
     assert next_step(plan, ADA).message == f"It can be submitted. {warning}"
     assert warnings(replace(plan, transfer=RUNNING)) == []

@@ -58,6 +58,8 @@ _HOW: Final[dict[str, str]] = {
     "none": "Tell the person why; do not look for a way around.",
 }
 """What an assistant does about a step; the step itself is the service's to say."""
+_WITHOUT_REASON: Final = {"plan_again": "Plan it again.", "none": "It can't run."}
+"""Steps whose message repeats why a plan can't run, without that."""
 
 
 class NeedView(View):
@@ -122,7 +124,7 @@ class PlanCard(View):
         how = _how(plan, where)
         intent, decision = plan.intent, plan.decision
         return cls(
-            summary=f"{_summary(plan)} {how}",
+            summary=f"{_summary(plan)} {_how(plan, where, reason=not _reason_is_said(plan))}",
             next_step=plan.next_step.kind,
             how=how,
             plan_id=plan.id,
@@ -160,21 +162,28 @@ class PlanCard(View):
         )
 
 
-def _how(plan: m.Plan, where: str) -> str:
-    """Say what comes next, and how; never that an assistant may confirm or approve."""
+def _how(plan: m.Plan, where: str, *, reason: bool = True) -> str:
+    """Say what comes next, and how; never that an assistant may confirm or approve. Without `reason`: not why."""
     step = plan.next_step
-    said = visible(step.message, 1000)
+    said = visible(step.message, 1000) if reason else _WITHOUT_REASON[step.kind]
     if step.kind in {"confirm", "approve"}:
         return f"{said} That is done {where}; nobody can do it here. Then call submit_plan."
     return f"{said} {_HOW[step.kind]}" if step.kind in _HOW else said
 
 
+def _reason_is_said(plan: m.Plan) -> bool:
+    """Whether the summary of a plan says already why it can't run, which its next step says, too."""
+    denied = bool(plan.refusals) or (plan.decision is not None and plan.decision.outcome == "denied")
+    failed = plan.state == m.PlanState.FAILED and bool(plan.summary)
+    return plan.next_step.kind in _WITHOUT_REASON and (failed or (plan.state == m.PlanState.DENIED and denied))
+
+
 def _summary(plan: m.Plan) -> str:
     """Say a plan in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     if plan.questions:
-        return " ".join(visible(question.message) for question in plan.questions)
+        return " ".join(dict.fromkeys(visible(question.message) for question in plan.questions))
     if plan.refusals:
-        return " ".join(visible(refusal.message) for refusal in plan.refusals)
+        return " ".join(dict.fromkeys(visible(refusal.message) for refusal in plan.refusals))
     reads = f" reads {quoted(plan.canonical_sentence, 2000)}" if plan.canonical_sentence else f" is {plan.state}"
     parts = [f"Plan {plan.id}{reads}."]
     if plan.words and (own := added(plan)):

@@ -281,7 +281,7 @@ def _transfer_summary(transfer: m.Transfer) -> str:
         if progress.eta_s is not None:
             left = f", {about(progress.eta_s, progress.eta_low_s, progress.eta_high_s)} left"
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
-    if progress.files_failed:
+    if progress.files_failed and transfer.state != m.TransferState.PARTIAL:  # the step before says it
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
     if progress.sources_kept:
         parts.append(f"Sources that have arrived and stay: {progress.sources_kept:,}; its receipt says why.")

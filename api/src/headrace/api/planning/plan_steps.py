@@ -169,7 +169,8 @@ def warnings(plan: PlanStatus) -> list[str]:
     if plan.state is not m.PlanState.READY or plan.transfer is not None or not plan.failing:
         return []
     whose = "its name" if plan.failing == 1 else "their names"
-    return [f"{plural(plan.failing, 'file')} will not arrive: the destination holds something else under {whose}."]
+    why = f"the destination holds something else under {whose}. Move that away, or choose another destination."
+    return [f"{plural(plan.failing, 'file')} will not arrive: {why}"]
 
 
 _NOBODY_CONFIRMS: Final = (

@@ -385,6 +385,7 @@ class Transfers:
         halted: str | None,
         active_s: float | None,
     ) -> TransferStatus:
+        failed, for_good = _failed(row)
         return TransferStatus(
             id=row.id,
             state=m.TransferState(row.state),
@@ -395,7 +396,8 @@ class Transfers:
             agent=row.agent,
             deletes=plan.deletes if plan else False,
             probe=row.probe is not None,
-            hopeless=row.state == m.TransferState.PARTIAL and _hopeless(row),
+            failed=failed,
+            hopeless=0 < failed <= for_good,
             active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
             retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
@@ -440,9 +442,12 @@ async def _searched(
     return [way.where(way.created > edge if newest else way.created < edge) for way in ways], edge
 
 
-def _hopeless(row: TransferRow) -> bool:
+def _failed(row: TransferRow) -> tuple[int, int]:
+    """Return how many files of a transfer that ended in part failed, and for how many a retry alone does not help."""
+    if row.state != m.TransferState.PARTIAL:
+        return 0, 0
     progress = m.Progress.model_validate_json(row.progress)
-    return 0 < progress.files_failed <= progress.files_failed_for_good
+    return progress.files_failed, progress.files_failed_for_good
 
 
 def visible_transfers(caller: Caller) -> ColumnElement[bool]:

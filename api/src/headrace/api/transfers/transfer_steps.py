@@ -16,7 +16,7 @@ from headrace.api.private_words import because
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
-from headrace.client.text import sentence
+from headrace.client.text import plural, sentence
 from headrace.guardrails import Unreleased
 
 State = m.TransferState
@@ -37,6 +37,8 @@ class TransferStatus:
     """Whether its plan deletes files."""
     probe: bool = False
     """Whether it only measures."""
+    failed: int = 0
+    """How many files did not arrive, of one that ended in part."""
     hopeless: bool = False
     """Whether a retry alone helps none of the files that failed."""
     active_s: float | None = None
@@ -100,8 +102,9 @@ def _until(transfer: TransferStatus) -> str:
 
 
 _HOPELESS: Final = (
-    "Some files did not arrive, and a retry alone does not help: each says what stands in its way. Remove that and "
-    "retry, or, where a file of that name is there, plan again with `--on-conflict overwrite`, which replaces it."
+    "A retry alone does not help: each says what stands in its way. Move that away and retry. Where a different file "
+    "is there, you can also plan again with `--on-conflict overwrite`, which replaces it; a folder in the place of a "
+    "file, or a file in the place of a folder, is never replaced."
 )
 
 
@@ -110,9 +113,9 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     in_vain = _retry_in_vain(transfer)
     if in_vain is not None:
         return m.NextStep(kind="plan_again", by=by, message=_IN_VAIN[in_vain.code])
+    what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
     if transfer.hopeless:
-        return m.NextStep(kind="plan_again", by=by, message=_HOPELESS)
-    what = "Some files did not arrive." if transfer.state is State.PARTIAL else "It failed."
+        return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")
     may = objection_to(transfer, caller, "retry") is None
     return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")
 
