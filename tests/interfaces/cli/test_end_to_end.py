@@ -260,7 +260,8 @@ def test_a_token_cannot_confirm_even_at_a_terminal(service: Service, anna: Perso
         person.type("y")
         assert person.ends_with() == 8, person.shown
     assert (service.destination / here / "a.dat").read_bytes() == b"older"
-    assert anna.run("token", "revoke", token["id"]).code == 0
+    revoked = anna.run("token", "revoke", token["id"][:11], "--json")
+    assert (revoked.code, revoked.document) == (0, {"revoked": token["id"]}), revoked.err
     assert Person("x", service.url, tmp_path).run("status", HEADRACE_TOKEN=token["secret"]).code == 8
 
 
@@ -556,6 +557,9 @@ def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Ser
     link = service.admin.prove("people", "reinvite", person, "--json").document["link"]
     accepted(service, "eve", link)
     assert eve.run("people", "sessions", "--end", session["id"]).code != 0
+    [present] = eve.run("people", "sessions", "--json").items
+    ended = eve.run("people", "sessions", "--end", present["id"][:11], "--json")
+    assert (ended.code, ended.document) == (0, {"ended": present["id"]}), ended.err
 
 
 def test_whoever_is_disabled_loses_everything_and_the_command_says_how_they_come_back(service: Service) -> None:

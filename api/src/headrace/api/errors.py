@@ -54,6 +54,7 @@ class Code(StrEnum):
     UNKNOWN_PLAN = "unknown_plan"
     UNKNOWN_TRANSFER = "unknown_transfer"
     AMBIGUOUS_TRANSFER = "ambiguous_transfer"
+    AMBIGUOUS_ID = "ambiguous_id"
     UNKNOWN_RECEIPT = "unknown_receipt"
     UNKNOWN_NODE = "unknown_node"
     UNKNOWN_POLICY = "unknown_policy"

@@ -51,6 +51,7 @@ STATUS: dict[str, Status] = {
     Code.UNKNOWN_PLAN: Status.NOT_FOUND,
     Code.UNKNOWN_TRANSFER: Status.NOT_FOUND,
     Code.AMBIGUOUS_TRANSFER: Status.CONFLICT,
+    Code.AMBIGUOUS_ID: Status.CONFLICT,
     Code.UNKNOWN_RECEIPT: Status.NOT_FOUND,
     Code.UNKNOWN_NODE: Status.NOT_FOUND,
     Code.UNKNOWN_POLICY: Status.NOT_FOUND,

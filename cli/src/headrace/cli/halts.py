@@ -32,7 +32,7 @@ def halt(
 
 
 def release(
-    halt: Annotated[str, typer.Argument(metavar="HALT", help="The id that `headrace halts` shows.")],
+    halt: Annotated[str, typer.Argument(metavar="HALT", help="Its id (`headrace halts`), or a unique beginning.")],
     *,
     json: Json = False,
 ) -> None:

@@ -21,7 +21,7 @@ _IS_PLAN: Final = re.compile(r"pl_[A-Za-z0-9_-]+|[0-9a-f]{64}")
 _IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _TYPED_WORDS: Final = 3
 
-PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's id or digest.")]
+PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's id, a unique beginning of it, or its digest.")]
 
 
 def ask(

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from headrace.cli.beginnings import begun_by
 from headrace.cli.card import age, local_time, table
 from headrace.cli.command import PASSWORD_TRIES, Command, Json, proven, run
 from headrace.cli.exits import Exit
@@ -336,7 +337,9 @@ def people_password(
 def people_sessions(
     *,
     person: Whose = None,
-    end: Annotated[str | None, typer.Option(metavar="ID", help="End this one.")] = None,
+    end: Annotated[
+        str | None, typer.Option(metavar="ID", help="End this one, by its id or a unique beginning of it.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """List your sessions, or end one."""
@@ -344,9 +347,10 @@ def people_sessions(
     def work(command: Command) -> None:
         whose = id_of(command, person) if person is not None else None
         if end is not None:
-            command.wait(command.headrace.end_session(end, person=whose))
-            command.out.say(f"Session {end} is ended.")
-            command.out.document({"ended": end})
+            ended = begun_by(command.wait(command.headrace.sessions(person=whose)), end, "sessions")
+            command.wait(command.headrace.end_session(ended, person=whose))
+            command.out.say(f"Session {ended} is ended.")
+            command.out.document({"ended": ended})
             return
         found = command.wait(command.headrace.sessions(person=whose))
         rows = (
@@ -363,7 +367,10 @@ def people_sessions(
 def people_passkeys(
     *,
     person: Whose = None,
-    remove: Annotated[str | None, typer.Option(metavar="ID", help="Remove this one, such as a lost one.")] = None,
+    remove: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Remove this one, such as a lost one, by its id or a unique beginning of it."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List your passkeys, or remove one; the console adds them."""
@@ -371,10 +378,11 @@ def people_passkeys(
     def work(command: Command) -> None:
         whose = id_of(command, person) if person is not None else None
         if remove is not None:
-            gone = partial(command.headrace.remove_passkey, remove, person=whose)
+            removed = begun_by(command.wait(command.headrace.passkeys(person=whose)), remove, "passkeys")
+            gone = partial(command.headrace.remove_passkey, removed, person=whose)
             proven(command, m.Proven(), gone, page="/account" if whose is None else f"/people/{whose}")
-            command.out.say(f"Passkey {remove} is removed.")
-            command.out.document({"removed": remove})
+            command.out.say(f"Passkey {removed} is removed.")
+            command.out.document({"removed": removed})
             return
         found = command.wait(command.headrace.passkeys(person=whose))
         rows = ((one.id, one.name, local_time(one.created), age(one.last_used)) for one in found)
@@ -509,14 +517,16 @@ def _called(here: m.GroupBindings, text: str) -> str:
 
 @people.command("publish")
 def people_publish(
-    proposal: Annotated[str, typer.Argument(help="What `people groups` shows as proposed, by id.")],
+    proposal: Annotated[str, typer.Argument(help="What `people groups` shows as proposed: its id, or a beginning.")],
     *,
     json: Json = False,
 ) -> None:
     """Let the groups of issuers give what another administrator has proposed."""
 
     def work(command: Command) -> None:
-        found = proven(command, m.Proven(), partial(command.headrace.publish_group_bindings, proposal))
+        known = command.wait(command.headrace.group_bindings()).proposed
+        whole = begun_by([known] if known else [], proposal, "proposals")
+        found = proven(command, m.Proven(), partial(command.headrace.publish_group_bindings, whole))
         _show_changes(command, found.changes, "changed")
         command.out.document(found)
 
@@ -609,15 +619,32 @@ def token_list(
 
 
 @token.command("revoke")
-def token_revoke(token_id: Annotated[str, typer.Argument(metavar="ID")], *, json: Json = False) -> None:
+def token_revoke(
+    token_id: Annotated[str, typer.Argument(metavar="ID", help="Its id, or a unique beginning of it.")],
+    *,
+    json: Json = False,
+) -> None:
     """End an API token at once."""
 
     def work(command: Command) -> None:
-        command.wait(command.headrace.revoke_token(token_id))
-        command.out.say(f"Token {token_id} is revoked.")
-        command.out.document({"revoked": token_id})
+        whole = _token_begun_by(command, token_id)
+        command.wait(command.headrace.revoke_token(whole))
+        command.out.say(f"Token {whole} is revoked.")
+        command.out.document({"revoked": whole})
 
     run(work, as_json=json)
+
+
+def _token_begun_by(command: Command, text: str) -> str:
+    """Return the id of one's own token that begins so, or for administrators of anybody's."""
+    whole = begun_by(command.wait(command.headrace.tokens()), text, "tokens")
+    if whole == text:
+        try:
+            return begun_by(command.wait(command.headrace.tokens(everybody=True)), text, "tokens")
+        except HeadraceError as error:
+            if error.problem.status != HTTPStatus.FORBIDDEN:
+                raise
+    return whole
 
 
 def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str, str | None]:

@@ -248,7 +248,9 @@ def failed(
 
 
 receipts = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Get receipts and their file lists.")
-ReceiptName = Annotated[str, typer.Argument(metavar="RECEIPT", help="A receipt's id, or its transfer's.")]
+ReceiptName = Annotated[
+    str, typer.Argument(metavar="RECEIPT", help="A receipt's id, or its transfer's, or a unique beginning of it.")
+]
 File = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there.")]
 
 

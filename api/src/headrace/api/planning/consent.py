@@ -108,6 +108,9 @@ class Consent:
     async def _open_plan(self, tx: Tx, caller: Caller, plan: str, digest: str, action: m.PlanAction) -> PlanRow:
         """Return a plan whose digest is the one that was read, and on which the caller may take this action."""
         row = await self._plans.row(tx, caller, plan)
+        if plan not in {row.id, row.digest}:
+            # What proves the yes names the plan as it was given.
+            raise ServiceError(Code.INVALID_REQUEST, f"name the plan in full to decide on it: `{row.id}`")
         if row.digest is not None and row.digest != digest:
             raise ServiceError(
                 Code.WRONG_DIGEST, f"that is not the digest of plan `{row.id}`; read the plan again and decide on that"

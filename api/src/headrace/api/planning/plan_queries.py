@@ -30,6 +30,7 @@ from headrace.api.planning.whose import ANYBODYS, Narrowed, Narrowing
 from headrace.api.policy.versions import Policies
 from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
+from headrace.api.store.beginnings import begun_by
 from headrace.api.store.dialects import as_json, contains
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
@@ -89,8 +90,11 @@ class Plans:
         self._redaction = redaction
 
     async def row(self, tx: Tx, caller: Caller, plan: str) -> PlanRow:
-        """Return a plan that the caller may see, by id or digest; anything else is `unknown_plan`."""
+        """Return a plan that the caller may see, by id, digest or unique beginning of its id, or `unknown_plan`."""
         row = await tx.scalar(_visible_plan(rights_of(caller)), {"named": plan})
+        if row is None:
+            query = select(PlanRow).where(visible_to(caller))
+            row = await begun_by(tx, query, PlanRow.id, plan, prefix="pl_", things="plans")
         if row is None:
             raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}`, or it is not yours to see")
         return row

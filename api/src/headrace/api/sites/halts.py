@@ -23,6 +23,7 @@ from headrace.api.private_words import because
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx
+from headrace.api.store.beginnings import begun_by
 from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import EndpointRow, HaltRow, PersonRow
 from headrace.api.store.tables_work import TransferRow
@@ -140,6 +141,7 @@ class Halts:
             raise ServiceError(Code.HALT_STATE, f"the file `{HALT}` in the data folder is removed by hand")
         async with self._core.database.write(first=True) as tx:
             row = await tx.get(HaltRow, halt)
+            row = row or await begun_by(tx, _ALL, HaltRow.id, halt, prefix="ht_", things="halts")
             if row is None:
                 raise ServiceError(Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`")
             detail = {"scope": row.scope, "subject": row.subject, "name": row.subject_name}
@@ -171,6 +173,9 @@ class Halts:
                 return "", ""
             case "transfer":
                 row = await tx.get(TransferRow, named)
+                row = row or await begun_by(
+                    tx, select(TransferRow), TransferRow.id, named, prefix="tr_", things="transfers"
+                )
                 if row is None:
                     raise ServiceError(Code.UNKNOWN_TRANSFER, f"there is no transfer `{shown(named)}`")
                 return row.id, row.id

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
+from typing import Final
 
 from sqlalchemy import bindparam, func, or_, select, update
 
@@ -18,6 +19,7 @@ from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
 from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
 from headrace.api.store import Tx, after_commit
+from headrace.api.store.beginnings import begun_by
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
 from headrace.client.text import plural
@@ -49,6 +51,10 @@ class RefusedNode:
     def __str__(self) -> str:
         """Say it as people see it."""
         return f"refused: {self.reason}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
+
+
+_IDS: Final = "nd_"
+"""What the ids of nodes begin with."""
 
 
 class Nodes:
@@ -452,6 +458,8 @@ class Nodes:
 
     async def _row(self, tx: Tx, node: str) -> NodeRow:
         row = await tx.scalar(select(NodeRow).where(or_(NodeRow.id == node, NodeRow.name == node, NodeRow.key == node)))
+        if row is None and node.startswith(_IDS):  # a name that nobody has is not the beginning of an id
+            row = await begun_by(tx, select(NodeRow), NodeRow.id, node, prefix=_IDS, things="nodes")
         if row is None:
             raise ServiceError(Code.UNKNOWN_NODE, f"no node `{node}`; list them with `headrace nodes`")
         return row

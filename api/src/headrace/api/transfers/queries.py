@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
@@ -20,6 +20,7 @@ from headrace.api.policy.qos import node_keys
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
+from headrace.api.store.beginnings import begun_by
 from headrace.api.store.dialects import as_json
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.store.ways import Way, first_of
@@ -37,7 +38,6 @@ from headrace.client import models as m
 
 _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
-_MIN_PREFIX = 4
 _LAST = timedelta(hours=1)
 _PAGE = 200
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
@@ -268,11 +268,23 @@ class Transfers:
         return await self._parts.throughput.show(direction, key, since or until - _LAST, until)
 
     async def _receipt(self, caller: Caller, receipt: str) -> tuple[ReceiptRow, TransferRow]:
+        """Return a receipt that the caller may see, by its id or its transfer's, or by a unique beginning of either."""
         found = await self._parts.receipts.find(receipt)
+        if found is None:
+            async with self._parts.core.database.read() as tx:
+                mine = select(TransferRow.id).where(TransferRow.id == ReceiptRow.transfer, visible_transfers(caller))
+                query = select(ReceiptRow).where(mine.exists())
+                found = await begun_by(tx, query, ReceiptRow.id, receipt, prefix="rc_", things="receipts")
         try:
-            return found, await self.row(caller, found.transfer)
+            row = await self.row(caller, found.transfer if found else receipt)
         except ServiceError as error:
+            if error.code == Code.AMBIGUOUS_TRANSFER:
+                raise
             raise unknown_receipt(receipt) from error
+        found = found or await self._parts.receipts.find(row.id)
+        if found is None:
+            raise unknown_receipt(receipt)
+        return found, row
 
     async def row(self, caller: Caller, transfer: str) -> TransferRow:
         """Return a transfer that the caller may see, by id or unique prefix; anything else is `unknown_transfer`."""
@@ -284,20 +296,20 @@ class Transfers:
         exact = await tx.scalar(_visible_transfer(rights_of(caller)), {"named": wanted})
         if exact is not None:
             return exact
-        rows: list[TransferRow] = []
-        if len(wanted) >= len("tr_") + _MIN_PREFIX:
-            # As a range, so that the index finds it.
-            begins_so = and_(TransferRow.id >= wanted, TransferRow.id < f"{wanted}~")
-            rows = list(await tx.scalars(select(TransferRow).where(visible_transfers(caller), begins_so).limit(2)))
-        if not rows:
+        found = await begun_by(
+            tx,
+            select(TransferRow).where(visible_transfers(caller)),
+            TransferRow.id,
+            transfer,
+            prefix="tr_",
+            things="transfers",
+            code=Code.AMBIGUOUS_TRANSFER,
+        )
+        if found is None:
             raise ServiceError(
                 Code.UNKNOWN_TRANSFER, f"there is no transfer `{transfer[:80]}`, or it is not yours to see"
             )
-        if len(rows) > 1:
-            raise ServiceError(
-                Code.AMBIGUOUS_TRANSFER, f"several transfers begin with `{wanted[:80]}`; give more of the id"
-            )
-        return rows[0]
+        return found
 
     async def _events(
         self, transfer: str, after: int, limit: int, *, newest: bool = False

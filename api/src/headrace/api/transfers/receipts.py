@@ -162,14 +162,11 @@ class Receipts:
         await tx.execute(_INSERT, row)
         return Made(str(row["id"]), summary)
 
-    async def find(self, receipt: str) -> ReceiptRow:
-        """Return a receipt by its id, or the newest of a transfer's id."""
+    async def find(self, receipt: str) -> ReceiptRow | None:
+        """Return a receipt by its id, or the newest of a transfer's id, if there is one."""
         query = select(ReceiptRow).where(or_(ReceiptRow.id == receipt, ReceiptRow.transfer == receipt))
         async with self._core.database.read() as tx:
-            row = await tx.scalar(query.order_by(ReceiptRow.created.desc()).limit(1))
-        if row is None:
-            raise unknown_receipt(receipt)
-        return row
+            return await tx.scalar(query.order_by(ReceiptRow.created.desc()).limit(1))
 
     async def files(self, row: ReceiptRow) -> AsyncGenerator[bytes]:
         """Yield the receipt's list of files in chunks of at most 256 KiB."""
