@@ -15,6 +15,7 @@ from demo.stage import surroundings
 from sqlalchemy import make_url
 from tests.servers.headrace import HEADRACE
 from tests.servers.many import Many, many
+from tests.servers.otlp import otlp_receiver
 from tests.servers.postgres import Postgres, postgres_running
 from tests.servers.stores import postgres
 
@@ -261,3 +262,24 @@ async def test_a_leader_answers_strangers_at_its_address_for_other_processes_wit
                 assert (await stranger.get(path, headers=bearer | headers)).status_code == 403
         known = await stranger.get("/api/v1/me", headers=bearer | {"headrace-peer": leader["secret"]})
         assert known.status_code == 421, "the site has one name"
+
+
+async def test_a_call_that_is_passed_on_stays_in_the_trace_of_its_caller(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
+    trace, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    with otlp_receiver() as receiver:
+        async with many(tmp_path, postgres.database(), otlp_traces=receiver.url) as site:
+            await asyncio.to_thread(site.start, "one")
+            await asyncio.to_thread(site.start, "two")
+            _, passes_on = site.roles()
+            await site.first_admin(passes_on)
+            known = {"authorization": f"Bearer {site.secret}", "traceparent": f"00-{trace}-{caller}-01"}
+            async with httpx2.AsyncClient(base_url=site.processes[passes_on].url, headers=known) as client:
+                asked = await client.post("/api/v1/plans", json={"words": "copy the photos to archive:/x"})
+                assert asked.status_code == 202, asked.text
+            [call] = await asyncio.to_thread(receiver.wait_for, "POST /plans")
+            [plan] = await asyncio.to_thread(receiver.wait_for, "plan")
+    assert (call.trace_id.hex(), call.parent_span_id.hex()) == (trace, caller)
+    assert [(link.trace_id, link.span_id) for link in plan.links] == [(call.trace_id, call.span_id)]
