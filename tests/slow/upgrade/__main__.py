@@ -86,6 +86,7 @@ def built(commit: str, home: Path) -> Path:
     (tree / "engine" / "target").mkdir(exist_ok=True)  # its log is written there, also when cargo builds elsewhere
     command = ("make", f"PROFILE={profile}", ".venv/.members", engine)
     subprocess.run(command, cwd=tree, check=True, timeout=BUILD_LIMIT_S)
+    ready.parent.mkdir(exist_ok=True)
     ready.touch()
     return program
 
