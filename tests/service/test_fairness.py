@@ -148,7 +148,7 @@ async def test_a_rate_that_would_hold_a_slot_for_years_is_refused_however_it_is_
         said = await site.ada.ask("copy lab:/set to archive:/1, no faster than 0.9 Mb/s")
         for plan in (typed, said):
             assert (plan.state, [one.rule for one in plan.refusals]) == (m.PlanState.DENIED, ["rate_too_low"])
-            assert "1,000,000 bit/s" in plan.summary
+            assert "below the lowest here, 1.00 Mb/s" in plan.summary
         read = await site.ada.port.interpret(m.InterpretRequest(text="copy lab:/set to archive:/1 at 0.1 Mb/s"))
         assert (read.outcome, [one.rule for one in read.refusals]) == ("refuse", ["rate_too_low"])
         running = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/1", rate_limit_bps=SLOW_BPS))

@@ -57,7 +57,7 @@ def rate_bps(text: str) -> int:
     bits = 8 if match["unit"] == "B" else 1
     value = _bounded(Fraction(match["number"]) * _PREFIXES[match["prefix"]] * bits, text, "rate", MAX_RATE_BPS)
     if value == 0:
-        message = "a rate of 0 moves nothing: use `headrace pause`"
+        message = "a rate of 0 moves nothing: to stop for a while, use `headrace pause`"
         raise ValueError(message)
     return value
 
@@ -85,7 +85,7 @@ def clock_times(text: str) -> str:
     """Read hours of the day, and return them as `22:00-05:00`. Raises ValueError."""
     match = _CLOCK_TIMES.fullmatch(text.strip())
     if match is None or match[1] == match[2]:
-        message = f"`{text}` are no hours: write two different clock times, like 22:00-05:00"
+        message = f"`{text}` are not hours of the day: write two different clock times, like 22:00-05:00"
         raise ValueError(message)
     return f"{match[1]}-{match[2]}"
 
@@ -94,7 +94,7 @@ def span_s(text: str) -> int:
     """Read `90min`, `12h`, `30d` as seconds. Raises ValueError."""
     match = _AGE.fullmatch(text.strip())
     if match is None:
-        message = f"`{text}` is no length of time: write s, min, h, d or w, like 12h or 30d"
+        message = f"`{text}` is not a length of time: write s, min, h, d or w, like 12h or 30d"
         raise ValueError(message)
     return int(match["number"]) * _AGE_UNITS[match["unit"]]
 
@@ -115,6 +115,11 @@ def as_flag(read: Callable[[str], T]) -> Callable[[str | T], T]:
 
 def _bounded(value: Fraction, text: str, what: str, most: int) -> int:
     if value.denominator != 1 or value > most:
-        message = f"`{text}` is no whole {what} that can be counted"
+        of_what = "bytes" if what == "size" else "bits a second"
+        whole = value.denominator == 1
+        wrong = (
+            f"is more than the most, {most:,} {of_what}" if whole else f"is not a whole number of {of_what}: round it"
+        )
+        message = f"`{text}` {wrong}"
         raise ValueError(message)
     return int(value)

@@ -40,6 +40,9 @@ def _vague() -> re.Pattern[str]:
     return re.compile(rf"(?:{names}|[kmgtp]i?)(?:/[a-z]+|ps)?|[kmgtp]i?(?:b|bit|byte)s?p?(?:s|/s|/sec)", re.IGNORECASE)
 
 
+_LETTERS = "write b for bits or B for bytes, such as 5 Gb/s, 600 MB/s or 10 GB"
+
+
 @dataclass(frozen=True, slots=True)
 class _Unit:
     """How many bits one is; `seconds` is set for a rate."""
@@ -61,7 +64,7 @@ def amount_at(items: Sequence[Item], at: int) -> tuple[int, Amount] | None:
             return None
         said, width = items[at + width].text, width + 1
     if said.lower() in listed("percent"):
-        doubt = "a percentage has no fixed number of bits a second"
+        doubt = "a percentage is no fixed rate: write one in bits or bytes a second, such as 2 Gb/s"
         return width, Amount(text_of(items, at, at + width), "unsure", None, doubt)
     unit = _unit(said)
     if unit is None or (len(said) == 1 and not items[at].text[0].isdigit()):
@@ -100,7 +103,7 @@ def _unit(text: str) -> _Unit | None:
     match = _SYMBOL.fullmatch(text)
     if match is None:
         seconds = 1 if "/" in text or text.lower().endswith(("ps", "bs")) else None
-        doubt = f"`{text}` does not say bits or bytes"
+        doubt = f"`{text}` does not say bits or bytes: {_LETTERS}"
         return _Unit(seconds=seconds, doubt=doubt) if _vague().fullmatch(text) else None
     prefix, base, per = match["prefix"], match["base"], match["per"] or ""
     seconds_said = table("seconds").get(per[1:].lower() if per.startswith("/") else "s")
@@ -117,20 +120,22 @@ def _letter_doubt(text: str, prefix: str, base: str, per: str) -> str | None:
     if len(base) > 1 or not prefix:
         return None
     if base == "B" and per == "PS":
-        return f"`{text}` in capitals does not say bits or bytes"
+        return f"`{text}` in capitals does not say bits or bytes: {_LETTERS}"
     if prefix.islower() and per.lower() != "ps" and (base == "b" or prefix != "k"):
-        return f"`{text}` in small letters does not say bits or bytes"
+        return f"`{text}` in small letters does not say bits or bytes: {_LETTERS}"
     return None
 
 
 def _amount(number: Number, unit: _Unit, words: str) -> Amount:
     doubt = number.doubt or unit.doubt
     if unit.seconds == 0:
-        doubt = doubt or f"`{words}` can be per minute or per month"
+        doubt = doubt or f"`{words}` can be per minute or per month: write it out, such as 10 GB per minute"
     if doubt is not None or number.value is None:
         return Amount(words, "unsure", None, doubt)
     if unit.seconds is None and not unit.of_bytes:
-        return Amount(words, "unsure", None, f"`{words}` counts bits: a size is in bytes (B)")
+        return Amount(
+            words, "unsure", None, f"`{words}` counts bits, and a size is in bytes: write it with B, such as 10 GB"
+        )
     total = number.value * unit.bits / (unit.seconds or _BITS_PER_BYTE)
     if unit.seconds not in (None, 1):
         # A ceiling an hour or a day is rounded down to whole bits a second.
@@ -141,7 +146,8 @@ def _amount(number: Number, unit: _Unit, words: str) -> Amount:
 
 def _total_doubt(total: Fraction, words: str, most: int) -> str | None:
     if total <= 0:
-        return f"`{words}` is nothing: give a number above zero"
+        return f"`{words}` is nothing: give a number above zero, or leave it out"
     if total.denominator != 1:
-        return f"`{words}` is not a whole number"
-    return f"`{words}` is more than can be" if total > most else None
+        what = "bits a second" if most == MAX_RATE_BPS else "bytes"
+        return f"`{words}` is not a whole number of {what}: round it"
+    return f"`{words}` is more than Headrace can count: give less, or leave the limit out" if total > most else None

@@ -46,7 +46,13 @@ def read_path(text: str) -> tuple[str, ...]:
     try:
         parts = [part.encode("utf-8", "surrogateescape") for part in text.split("/") if part not in {"", "."}]
     except UnicodeEncodeError as error:
-        raise Refused([_refusal(Rail.MALFORMED_PATH, f"`{shown(text)}` is not valid text", text)]) from error
+        raise Refused(
+            [
+                _refusal(
+                    Rail.MALFORMED_PATH, f"`{shown(text)}` is not valid text: write the name as listings show it", text
+                )
+            ]
+        ) from error
     components = tuple(map(escape_component, parts))
     refusals = tuple(_check_components(components, text))
     if refusals:
@@ -123,7 +129,7 @@ def _path_form(text: str) -> RailRefusal | None:
     """Check the written form of a path."""
     said = f"the path `{shown(text)}`"
     if "\0" in text:
-        return _refusal(Rail.NUL_IN_PATH, f"{said} holds a NUL character", text)
+        return _refusal(Rail.NUL_IN_PATH, f"{said} holds a NUL character; write it without", text)
     if text.startswith(("\\\\", "//")):
         return _refusal(Rail.UNC_PATH, f"{said} looks like a network share; write `endpoint:/path`", text)
     if text.startswith("~"):
@@ -131,7 +137,7 @@ def _path_form(text: str) -> RailRefusal | None:
     if ".." in text.split("/"):
         return _refusal(Rail.PARENT_COMPONENT, f"{said} holds `..`; write the folder that you mean", text)
     if not text.startswith("/"):
-        return _refusal(Rail.RELATIVE_PATH, f"{said} must begin with `/`", text)
+        return _refusal(Rail.RELATIVE_PATH, f"{said} must begin with `/`, such as `/data/run42`", text)
     return None
 
 
@@ -149,14 +155,19 @@ def _check_components(components: Sequence[str], text: str) -> Iterator[RailRefu
         if raw == b"..":
             yield _refusal(Rail.PARENT_COMPONENT, f"`{shown(text)}` holds `..`; write the folder that you mean", text)
         elif b"\0" in raw:
-            yield _refusal(Rail.NUL_IN_PATH, f"`{shown(text)}` holds a NUL character", text)
+            yield _refusal(Rail.NUL_IN_PATH, f"`{shown(text)}` holds a NUL character; write it without", text)
         elif raw in {b"", b"."} or b"/" in raw:
-            yield _refusal(Rail.MALFORMED_PATH, f"`{shown(component)}` is not a name of a file or folder", text)
+            yield _refusal(
+                Rail.MALFORMED_PATH,
+                f"`{shown(component)}` is not a name of a file or folder; write it as listings show it",
+                text,
+            )
         elif len(raw) > MAX_COMPONENT_BYTES:
-            message = f"the name `{shown(component, 60)}` is longer than {MAX_COMPONENT_BYTES} bytes"
+            message = f"the name `{shown(component, 60)}` is longer than {MAX_COMPONENT_BYTES} bytes; shorten it"
             yield _refusal(Rail.PATH_TOO_LONG, message, text)
     if total > MAX_PATH_BYTES or len(components) > MAX_DEPTH:
-        message = f"`{shown(text, 60)}` is longer than {MAX_PATH_BYTES:,} bytes or deeper than {MAX_DEPTH} folders"
+        most = f"{MAX_PATH_BYTES:,} bytes or deeper than {MAX_DEPTH} folders"
+        message = f"`{shown(text, 60)}` is longer than {most}; shorten it"
         yield _refusal(Rail.PATH_TOO_LONG, message, text)
 
 
@@ -188,34 +199,45 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
 def _check_numbers(slots: TransferSlots) -> Iterator[RailRefusal]:
     """Numbers that overflow, are zero or negative, and ranges that nothing fits."""
     if slots.rate_limit_bps is not None and not 0 < slots.rate_limit_bps <= MAX_RATE_BPS:
-        message = f"{slots.rate_limit_bps} bits per second is not a rate ceiling; leave it out to have none"
+        message = (
+            f"{slots.rate_limit_bps} bits per second is not a rate ceiling; give a number such as 2000000000, or none"
+        )
         yield _refusal(Rail.NUMBER_OUT_OF_RANGE, message)
     low, high = slots.min_size_bytes, slots.max_size_bytes
     for size in (low, high):
         if size is not None and not 0 < size <= MAX_COUNT:
-            yield _refusal(Rail.NUMBER_OUT_OF_RANGE, f"a size of {size} bytes is out of range")
+            yield _refusal(
+                Rail.NUMBER_OUT_OF_RANGE,
+                f"a size of {size} bytes is out of range; give one from 1 to {MAX_COUNT:,} bytes",
+            )
     if low is not None and high is not None and low > high:
-        yield _refusal(Rail.EMPTY_RANGE, f"no file is at least {sized(low)} and at most {sized(high)}")
+        yield _refusal(
+            Rail.EMPTY_RANGE, f"no file is at least {sized(low)} and at most {sized(high)}; correct one of them"
+        )
     after, before = slots.modified_after, slots.modified_before
     for moment in (after, before):
         if moment is not None and moment.tzinfo is None:
             yield _refusal(
-                Rail.NUMBER_OUT_OF_RANGE, f"the time {moment.isoformat()} has no zone; write one, such as `Z`"
+                Rail.NUMBER_OUT_OF_RANGE,
+                f"the time {moment.isoformat()} has no zone; write one, such as `Z` for UTC or `+01:00`",
             )
             return
     if after is not None and before is not None and after >= before:
         yield _refusal(
-            Rail.EMPTY_RANGE, f"no file was modified after {after.isoformat()} and before {before.isoformat()}"
+            Rail.EMPTY_RANGE,
+            f"no file was modified after {after.isoformat()} and before {before.isoformat()}; correct one of them",
         )
 
 
 def _check_globs(globs: Sequence[str]) -> Iterator[RailRefusal]:
     if len(globs) > MAX_GLOBS:
-        yield _refusal(Rail.TOO_MANY_GLOBS, f"{len(globs)} patterns are given; at most {MAX_GLOBS} are read")
+        yield _refusal(Rail.TOO_MANY_GLOBS, f"{len(globs)} patterns are given; at most {MAX_GLOBS} are read; use fewer")
     for glob in globs[:MAX_GLOBS]:
         size = len(glob.encode("utf-8", "surrogatepass"))
         if not 0 < size <= MAX_GLOB_BYTES or "\0" in glob or ".." in glob.split("/") or not glob.isprintable():
-            message = f"the pattern `{shown(glob, 60)}` is empty, too long, or holds `..` or a control character"
+            message = (
+                f"the pattern `{shown(glob, 60)}` is empty, too long, or holds `..` or a control character; correct it"
+            )
             yield _refusal(Rail.MALFORMED_GLOB, message, glob)
 
 

@@ -60,12 +60,14 @@ def _path_refusal(place: Place) -> Refusal | None:
             words,
         )
     if ".." in _COMPONENTS.split(path):
-        return Refusal("parent_path", f"`{shown(path)}` leaves its folder by `..`", words)
+        return Refusal(
+            "parent_path", f"`{shown(path)}` leaves its folder by `..`: write the folder that you mean", words
+        )
     home = _HOME.match(path) if not path.startswith("/") else None
     if home and home["user"]:
-        return Refusal("home_of_user", f"`{shown(path)}` is the home of a user: give a path", words)
+        return Refusal("home_of_user", f"`{shown(path)}` is the home of a user: write `endpoint:/path`", words)
     if place.name is None and path.startswith(("\\\\", "//")):
-        return Refusal("unc_path", f"`{shown(path)}` names another host: give an endpoint", words)
+        return Refusal("unc_path", f"`{shown(path)}` names another host: write `endpoint:/path`", words)
     return None
 
 
@@ -76,11 +78,13 @@ def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:
         choices: tuple[Choice, ...] = ()
         if place.name and path and path[0] not in "~$\\":
             choices = (Choice(f"{name}/{path}", "from the top of the endpoint"),)
-        return Doubt(f"`{shown(place.words)}` is no absolute path: it must start with /", choices)
+        return Doubt(
+            f"`{shown(place.words)}` is not an absolute path: it must start with /, such as /data/run42", choices
+        )
     if path.startswith("//"):
-        return Doubt(f"`{shown(place.words)}` starts with two slashes")
+        return Doubt(f"`{shown(place.words)}` starts with two slashes: write one")
     if len(path.encode("utf-8", "surrogatepass")) > MAX_PATH_BYTES:
-        return Doubt(f"a path may have {MAX_PATH_BYTES:,} bytes at most")
+        return Doubt(f"a path may have {MAX_PATH_BYTES:,} bytes at most: shorten it")
     return None if place.literal else _unquoted_doubt(path, context)
 
 
@@ -106,18 +110,28 @@ def _url(place: Place, context: Context) -> Location | Doubt | Refusal:  # noqa:
     url = place.url or ""
     match = _URL.fullmatch(url)
     if match is None:
-        return Doubt(f"`{shown(url)}` is not a location")
+        return Doubt(f"`{shown(url)}` is not a location: write `endpoint:/path`")
     authority, path = match["authority"], match["path"]
     if "@" in authority:
-        return Refusal("user_in_url", f"`{shown(url)}` holds a user name before `@`", place.words)
+        return Refusal(
+            "user_in_url",
+            f"`{shown(url)}` holds a user name before `@`: write it without, and sign in to Headrace as who you are",
+            place.words,
+        )
     if "\\" in authority or deceives(authority, context) or not authority.isascii():
-        return Refusal("deceptive_name", f"`{shown(url)}` has characters that look like others", place.words)
+        return Refusal(
+            "deceptive_name",
+            f"`{shown(url)}` has characters that look like others: type it again, in plain letters",
+            place.words,
+        )
     refusal = _path_refusal(Place(place.words, authority, path or ""))
     if refusal is not None:
         return refusal
     known = _registered(match["scheme"], authority, context)
     if known is None:
-        return Doubt(f"`{shown(url)}` is at no registered endpoint", _url_choices(context))
+        return Doubt(
+            f"`{shown(url)}` is at no registered endpoint; `headrace endpoints` lists them", _url_choices(context)
+        )
     if path is None:
         return Doubt(f"`{shown(url)}` needs a path, such as {shown(url)}/data")
     return _path_doubt(place, path, context) or Location(known.id, path, url)

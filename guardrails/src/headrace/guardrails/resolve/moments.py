@@ -46,7 +46,7 @@ class _Days:
             return self._coming_date(*day.yearless)
         if day.monthday is not None:
             return self._coming_monthday(day.monthday)
-        return Doubt("a week is not one day")
+        return Doubt("a week is not one day: name the day, such as Monday")
 
     def past(self, day: Day) -> date | Doubt:
         """Give the latest one of a day that is not in the future."""
@@ -57,7 +57,7 @@ class _Days:
         if day.monthday is not None:
             if day.monthday <= self.today.day:
                 return self.today.replace(day=day.monthday)
-            return Doubt("say of which month")
+            return Doubt("say of which month, such as the 3rd of December")
         return self.ahead(day)
 
     def _week_start(self) -> date:
@@ -78,9 +78,13 @@ class _Days:
         steps = (weekday - self.today.weekday()) % _WEEK
         coming = self.today + timedelta(days=steps)
         if which == "last":
-            return Doubt("that day is past")
+            return Doubt("that day is past: name a day ahead, as YYYY-MM-DD")
         if which == "this":
-            return here if here >= self.today else Doubt("that day of this week is past")
+            return (
+                here
+                if here >= self.today
+                else Doubt("that day of this week is past: say next week, or write the date as YYYY-MM-DD")
+            )
         if which == "next":
             if here > self.today:
                 return self._either(here, here + timedelta(days=_WEEK))
@@ -97,9 +101,9 @@ class _Days:
     def _latest_weekday(self, weekday: int, which: str | None) -> date | Doubt:
         here = self._in_this_week(weekday)
         if which == "next":
-            return Doubt("that day is not past")
+            return Doubt("that day is not past: name a day before today, as YYYY-MM-DD")
         if which == "this":
-            return here if here <= self.today else Doubt("that day is not past")
+            return here if here <= self.today else Doubt("that day is not past: name a day before today, as YYYY-MM-DD")
         latest = self.today - timedelta(days=(self.today.weekday() - weekday) % _WEEK)
         if which == "last":
             if here < self.today:
@@ -114,21 +118,25 @@ class _Days:
             found = _date(year, month, day)
             if found is not None and found >= self.today:
                 return found
-        return Doubt("say of which year")
+        return Doubt("say of which year: write the date as YYYY-MM-DD")
 
     def _latest_date(self, month: int, day: int) -> date | Doubt:
         for year in (self.today.year, self.today.year - 1):
             found = _date(year, month, day)
             if found is not None and found <= self.today:
                 return found
-        return Doubt("say of which year")
+        return Doubt("say of which year: write the date as YYYY-MM-DD")
 
     def _coming_monthday(self, day: int) -> date | Doubt:
         year, month = self.today.year, self.today.month
         if day < self.today.day:
             year, month = (year + 1, 1) if month == 12 else (year, month + 1)  # noqa: PLR2004
         found = _date(year, month, day)
-        return Doubt("say of which month") if found is None or day == self.today.day else found
+        return (
+            Doubt("say of which month, such as the 3rd of December")
+            if found is None or day == self.today.day
+            else found
+        )
 
 
 def _date(year: int, month: int, day: int) -> date | None:
@@ -142,9 +150,11 @@ def at(day: date, clock: time, zone: tzinfo) -> datetime | Doubt:
     moment = datetime.combine(day, clock, zone)
     back = moment.astimezone(UTC).astimezone(zone)
     if back.replace(tzinfo=None) != moment.replace(tzinfo=None):
-        return Doubt(f"{day} {clock:%H:%M} does not exist: the clocks go forward over it")
+        return Doubt(f"{day} {clock:%H:%M} does not exist, because the clocks go forward over it: choose another time")
     if moment.utcoffset() != moment.replace(fold=1).utcoffset():
-        return Doubt(f"{day} {clock:%H:%M} happens twice: the clocks go back over it")
+        return Doubt(
+            f"{day} {clock:%H:%M} happens twice, because the clocks go back over it: write its offset from UTC"
+        )
     return moment
 
 
@@ -175,12 +185,12 @@ def coming(when: When, context: Context) -> datetime | Doubt:  # noqa: PLR0911
         return Doubt(when.doubt)
     if when.ahead is not None:
         if when.ahead.exact is None and not when.ahead.doubt:
-            return Doubt(f"`{when.words}` has no time of day")
+            return Doubt(f"`{when.words}` has no time of day: add one, such as 14:30")
         return _moved(when.ahead, context, 1)
     if when.ago is not None:
-        return Doubt(f"`{when.words}` is past")
+        return Doubt(f"`{when.words}` is past: name a time ahead")
     if when.clock is None:
-        return Doubt(f"`{when.words}` has no time of day")
+        return Doubt(f"`{when.words}` has no time of day: add one, such as 14:30")
     if when.clock.doubt:
         return Doubt(when.clock.doubt, _halves(when, context))
     zone = _zone_of(when, context)
@@ -188,7 +198,7 @@ def coming(when: When, context: Context) -> datetime | Doubt:  # noqa: PLR0911
         return zone
     moment = _on_day(when, when.clock, context, zone)
     if isinstance(moment, datetime) and moment <= context.now:
-        return Doubt(f"{moment:%Y-%m-%d %H:%M} is past")
+        return Doubt(f"{moment:%Y-%m-%d %H:%M} is past: name a time ahead")
     return moment
 
 
@@ -251,13 +261,13 @@ def since(when: When, context: Context) -> datetime | Doubt:
     if when.ago is not None:
         return _moved(when.ago, context, -1)
     if when.ahead is not None:
-        return Doubt(f"`{when.words}` is not past")
+        return Doubt(f"`{when.words}` is not past: name a time before now")
     zone = _zone_of(when, context)
     if isinstance(zone, Doubt):
         return zone
     moment = _behind(when, context, zone)
     if isinstance(moment, datetime) and moment > context.now:
-        return Doubt(f"{moment:%Y-%m-%d %H:%M} is not past")
+        return Doubt(f"{moment:%Y-%m-%d %H:%M} is not past: name a time before now")
     return moment
 
 
@@ -265,7 +275,7 @@ def _behind(when: When, context: Context, zone: tzinfo) -> datetime | Doubt:  # 
     today = context.now.astimezone(zone).date()
     days = _Days(context, today)
     if when.part is not None and when.clock is None:
-        return Doubt(f"`{when.words}` has no time of day")
+        return Doubt(f"`{when.words}` has no time of day: add one, such as 14:30")
     clock = _clock_time(when.clock) if when.clock else time(0)
     if when.clock and when.clock.hour == _MIDNIGHT and when.day is not None:
         return Doubt(f"`{when.words}` can be the night before or after: write 00:00 and the day")
@@ -276,7 +286,9 @@ def _behind(when: When, context: Context, zone: tzinfo) -> datetime | Doubt:  # 
         return at(today - timedelta(days=1), clock, zone)
     if when.day.week is not None:
         if when.day.week != 0:
-            return Doubt(f"`{when.words}` can be a calendar week or seven days")
+            return Doubt(
+                f"`{when.words}` can be a calendar week or seven days: write the first day of it, as YYYY-MM-DD"
+            )
         return at(days.week(0)[0], clock, zone)
     day = days.past(when.day)
     return day if isinstance(day, Doubt) else at(day, clock, zone)
@@ -284,7 +296,7 @@ def _behind(when: When, context: Context, zone: tzinfo) -> datetime | Doubt:  # 
 
 def span_of(when: When, context: Context) -> tuple[datetime | Doubt, datetime | Doubt]:  # noqa: PLR0911
     """Give the start and end of a day in the past, or of last night (18:00 to 06:00)."""
-    whole = Doubt(f"`{when.words}` is not one day")
+    whole = Doubt(f"`{when.words}` is not one day: write the day, as YYYY-MM-DD")
     if when.doubt or when.ago or when.ahead or when.day is None or when.clock is not None:
         return (Doubt(when.doubt), Doubt(when.doubt)) if when.doubt else (whole, whole)
     zone = context.zone
@@ -300,7 +312,7 @@ def span_of(when: When, context: Context) -> tuple[datetime | Doubt, datetime | 
     if isinstance(day, Doubt):
         return day, day
     if day > today:
-        ahead = Doubt(f"{day} is not past")
+        ahead = Doubt(f"{day} is not past: name a day before today")
         return ahead, ahead
     end = at(day + timedelta(days=1), time(0), zone)
     if day == today:

@@ -55,7 +55,11 @@ def _settled(facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
 
 
 def _hours(value: Value) -> tuple[str, str] | Doubt:
-    return resolve_hours(value) if isinstance(value, Hours) else Doubt("these are no hours")
+    return (
+        resolve_hours(value)
+        if isinstance(value, Hours)
+        else Doubt("these are not hours of the day: write two times, such as 22:00 to 05:00")
+    )
 
 
 def _resolve_times(step: Step, context: Context, found: Findings) -> None:
@@ -73,7 +77,7 @@ def _resolve_times(step: Step, context: Context, found: Findings) -> None:
             clock = named[0].value if isinstance(named[0].value, When) else None
             starts = [fact for fact in starts if fact is not named[0]]
         if any(isinstance(fact.value, When) and _clock_only(fact.value) for fact in starts):
-            found.ask("repeat", Doubt("it has more than one time of day"), words_of(starts))
+            found.ask("repeat", Doubt("it has more than one time of day: say one"), words_of(starts))
     elif any(leftover.slot == "repeat" for leftover in step.leftovers):
         starts = [fact for fact in starts if not (isinstance(fact.value, When) and _clock_only(fact.value))]
     words = words_of(repeats)
@@ -135,12 +139,16 @@ def _joined(repeat: Value, when: Value) -> Repeat | None:
 
 def _repeat(value: Value, clock: When | None) -> str | Doubt:
     if not isinstance(value, Repeat):
-        return Doubt("this is no repetition")
+        return Doubt("this is not a repetition: write it as every day at 02:00")
     return resolve_repeat(value, clock)
 
 
 def _coming(value: Value, context: Context) -> datetime | Doubt:
-    return moments.coming(value, context) if isinstance(value, When) else Doubt("this is not a time")
+    return (
+        moments.coming(value, context)
+        if isinstance(value, When)
+        else Doubt("this is not a time: write one, such as 2026-11-25 14:30")
+    )
 
 
 def _until(value: Value, context: Context) -> datetime | Doubt:
@@ -161,7 +169,7 @@ def _resolve_changed(step: Step, context: Context, found: Findings) -> None:
         if isinstance(fact.value, Doubt):
             return fact.value
         if not isinstance(fact.value, When):
-            return Doubt("this is not a time")
+            return Doubt("this is not a time: write one, such as 2026-11-25 14:30")
         both = step.of(("modified_before", "modified_after")[side])
         same = any(other.value == fact.value for other in both)
         if (fact.first, fact.last) in pairs and same:
@@ -178,7 +186,7 @@ def _agreed(values: Sequence[datetime | Doubt], facts: Sequence[Fact]) -> dateti
     if doubts:
         return doubts[0]
     if len(set(values)) > 1:
-        return Doubt(f"`{words_of(facts)}` says two different things")
+        return Doubt(f"`{words_of(facts)}` says two different things: say one of them")
     return values[0] if values else None
 
 
@@ -234,7 +242,7 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
         found.put(slot, only(facts, partial(_location, context=context)), words_of(facts))
     source, destination = found.values.get("source"), found.values.get("destination")
     if source is not None and source == destination:
-        found.ask("destination", Doubt("the source and the destination are the same place"))
+        found.ask("destination", Doubt("the source and the destination are the same place: choose another destination"))
 
 
 def _has_path(fact: Fact) -> bool:
@@ -260,5 +268,5 @@ def _in_parts(facts: list[Fact]) -> list[Fact]:
 
 def _location(value: Value, context: Context) -> object:
     if not isinstance(value, Place):
-        return Doubt("this is not a location")
+        return Doubt("this is not a location: write `endpoint:/path`")
     return resolve_place(value, context)

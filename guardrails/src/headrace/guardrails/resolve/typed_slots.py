@@ -110,7 +110,7 @@ def _check_slots(slots: Slots, context: Context, found: Findings) -> None:
             found.put(slot, _location(place, context), str(place))
     source, destination = found.values.get("source"), found.values.get("destination")
     if source is not None and source == destination:
-        found.ask("destination", Doubt("the source and the destination are the same place"))
+        found.ask("destination", Doubt("the source and the destination are the same place: choose another destination"))
     for slot in _GLOB_SLOTS:
         globs = getattr(slots, slot, ())
         if len(globs) > MAX_GLOBS or any(is_odd_glob(glob) for glob in globs):

@@ -1,0 +1,37 @@
+"""A question about an amount, a time or a place says what to write instead."""
+
+import pytest
+from tests.pure.language.made import ROUTE, read
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("no faster than 10 gig", "write b for bits or B for bytes, such as 5 Gb/s"),
+        ("no faster than 600 mb/s", "write b for bits or B for bytes, such as 5 Gb/s"),
+        ("no faster than 50%", "write one in bits or bytes a second, such as 2 Gb/s"),
+        ("at most 0 Mb/s", "give a number above zero, or leave it out"),
+        ("only files larger than 10 Gb", "write it with B, such as 10 GB"),
+        ("start on 2020-01-01 at 10:00", "name a time ahead"),
+        ("only files modified after 2100-01-01", "name a"),
+    ],
+)
+def test_what_is_unclear_about_an_amount_or_a_time_is_asked_with_how_to_write_it(words: str, told: str) -> None:
+    said = [question.message for question in read(f"{ROUTE}, {words}").questions]
+    assert any(told in message for message in said), said
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("copy krios1:raw/a to archive:/b", "it must start with /, such as /data/run42"),
+        ("copy krios1:/raw/../etc to archive:/b", "write the folder that you mean"),
+        ("copy //host/share to archive:/b", "write `endpoint:/path`"),
+        ("copy https://user@nowhere.example/a to archive:/b", "write it without"),
+        ("copy https://nowhere.example/a to archive:/b", "`headrace endpoints` lists them"),
+    ],
+)
+def test_a_place_that_can_not_be_meant_is_answered_with_how_to_write_one(words: str, told: str) -> None:
+    answer = read(words)
+    said = [question.message for question in answer.questions] + [refusal.message for refusal in answer.refusals]
+    assert any(told in message for message in said), said
