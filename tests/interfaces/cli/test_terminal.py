@@ -254,18 +254,20 @@ def test_an_administrator_removes_somebodys_lost_passkey_with_a_proof(script: Sc
     needed = {
         "title": "x", "status": 403, "code": "proof_needed", "detail": "prove it", "proof": {"ways": ["password"]},
     }  # fmt: skip
-    lost = {"id": "abc", "name": "old phone", "created": AT, "last_used": AT}
+    lost = {"id": "pk_abcd1234", "name": "old phone", "created": AT, "last_used": AT}
     script.answers = [
         answer(people(pn_1="bob")), answer({"items": [lost]}),
-        answer(people(pn_1="bob")), answer(needed, "403 Forbidden"), answer(b"", "204 No Content"),
+        answer(people(pn_1="bob")), answer({"items": [lost]}), answer(needed, "403 Forbidden"),
+        answer(b"", "204 No Content"),
     ]  # fmt: skip
     person = Person("root", script.url, tmp_path)
     listed = person.run("people", "passkeys", "--person", "bob", "--json")
     assert [one["name"] for one in listed.items] == ["old phone"], listed.err
-    removed = person.prove("people", "passkeys", "--person", "pn_1", "--remove", "abc", "--json")
-    assert (removed.code, removed.document) == (0, {"removed": "abc"}), removed.err
+    removed = person.prove("people", "passkeys", "--person", "pn_1", "--remove", "pk_abcd", "--json")
+    assert (removed.code, removed.document) == (0, {"removed": "pk_abcd1234"}), removed.err
     paths = [seen.path for seen in script.seen if not seen.path.startswith("/api/v1/people?")]
-    assert paths == ["/api/v1/passkeys?person=pn_1", *["/api/v1/people/pn_1/passkeys/abc/remove"] * 2]
+    removals = ["/api/v1/people/pn_1/passkeys/pk_abcd1234/remove"] * 2
+    assert paths == [*["/api/v1/passkeys?person=pn_1"] * 2, *removals]
     assert [json.loads(body or "{}").get("password") for body in bodies(script)] == [None, PASSWORD]
 
 
