@@ -38,6 +38,7 @@ LIMITS: dict[str, str | int | Path] = {
     "model_name": "small",
     "model_requests_per_minute": 5,
     "model_most_characters": 200,
+    "model_person_percent": 100,
 }
 
 
@@ -260,6 +261,61 @@ async def test_requests_and_tokens_a_minute_and_a_day_are_limited(tmp_path: Path
             await asked_back(running.ada)
         assert len(model.asked) == 8
         assert (await recorded(running))[-1] == "small: not asked: the site's limit for a minute is reached"
+
+
+async def test_one_person_takes_no_more_than_their_part_of_the_limits(tmp_path: Path, model: ModelServer) -> None:
+    limits: dict[str, str | int | Path] = {"model_person_percent": 40, "model_url": model.url}
+    async with started_site(tmp_path, Settings().with_values({**LIMITS, **limits})) as running:
+        await running.start_both()
+        model.says(markup([], **SLOTS))
+        bob = await running.person("bob", "requester")
+        for _ in range(4):
+            await asked_back(running.ada)
+        assert len(model.asked) == 2
+        used = "small: not asked: the person's part of the limit for a minute is used"
+        assert (await recorded(running))[-2:] == [used, used]
+        for _ in range(3):
+            await asked_back(bob)
+        assert len(model.asked) == 4
+        assert (await recorded(running))[-1] == used
+        running.clock.shift += timedelta(seconds=61)
+        await asked_back(running.ada)
+        assert len(model.asked) == 5
+
+
+async def test_one_large_request_is_in_the_part_of_a_person_and_no_second(tmp_path: Path, model: ModelServer) -> None:
+    limits: dict[str, str | int | Path] = {"model_person_percent": 1, "model_url": model.url}
+    async with started_site(tmp_path, Settings().with_values({**LIMITS, **limits})) as running:
+        await running.start_both()
+        model.says(markup([], **SLOTS))
+        for _ in range(2):
+            await asked_back(running.ada)
+        assert len(model.asked) == 1
+
+
+async def test_a_model_that_fails_for_one_person_answers_others_and_rests_once_it_failed_for_two(
+    site: Site, model: ModelServer
+) -> None:
+    bob, eve = await site.person("bob", "requester"), await site.person("eve", "requester")
+    model.says(b"no chat completion")
+    await asked_back(site.ada)
+    model.says(TRUE)
+    assert (await bob.ask(WORDS)).state is m.PlanState.READY
+    await asked_back(site.ada)
+    model.says(b"no chat completion")
+    await asked_back(bob)
+    model.says(TRUE)
+    await asked_back(eve)
+    assert len(model.asked) == 3
+    assert (await recorded(site))[-1] == "small: not asked: it failed a moment ago"
+    site.clock.shift += timedelta(seconds=31)
+    assert (await eve.ask(WORDS)).state is m.PlanState.READY
+
+
+@pytest.mark.parametrize("percent", [0, 101])
+def test_a_part_of_a_person_is_a_part(percent: int) -> None:
+    with pytest.raises(SettingError, match="HEADRACE_MODEL_PERSON_PERCENT"):
+        Settings().with_values({"model_person_percent": percent})
 
 
 async def test_a_longer_request_than_the_site_lets_out_is_not_sent(site: Site, model: ModelServer) -> None:

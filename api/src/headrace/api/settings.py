@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 ANY_HOST: Final = frozenset({"0.0.0.0", "::", "[::]"})  # noqa: S104 - compared with, not bound to
 """Every address of the host, which is nobody's to dial."""
 _PREFIX = "HEADRACE_"
+_WHOLE = 100
 _T = TypeVar("_T")
 
 
@@ -91,6 +92,9 @@ class Settings:
     model_requests_per_day: int = _setting(1000, "count", "requests to the model in 24 hours")
     model_tokens_per_minute: int = _setting(60_000, "tokens", "tokens of the model, sent and received, in a minute")
     model_tokens_per_day: int = _setting(1_000_000, "tokens", "tokens of the model, sent and received, in 24 hours")
+    model_person_percent: int = _setting(
+        25, "%", "part of each of these four limits that one person may take (1 to 100); one request is always in it"
+    )
 
     max_body_bytes: int = _setting(1_048_576, "bytes", "largest request body")
     request_timeout_s: int = _setting(60, "s", "longest time for one request (watching a transfer is exempt)")
@@ -269,6 +273,9 @@ def _require_model(settings: Settings) -> None:
             "`HEADRACE_MODEL_URL` and `HEADRACE_MODEL_NAME` belong together, and `HEADRACE_MODEL_KEY` to them; "
             "give both or none"
         )
+        raise SettingError(message)
+    if not 1 <= settings.model_person_percent <= _WHOLE:
+        message = f"`HEADRACE_MODEL_PERSON_PERCENT` is `{settings.model_person_percent}`; give 1 to {_WHOLE}"
         raise SettingError(message)
     if settings.model_url and not _is_private(settings.model_url):
         # The value is not repeated: it may hold a password.

@@ -18,7 +18,9 @@ from headrace.guardrails.language import Context, Interpretation
 from headrace.guardrails.language.suggested import ModelMarkup, Unconfirmed, confirmed
 
 REST: Final = timedelta(seconds=30)
-"""How long a model that failed is left alone, so that requests do not wait for it one after the other."""
+"""How long a model that failed is left alone, so that requests do not wait for it one after the other: by the person
+whose request it was, and by everybody once it failed for two people. One may send what no model answers well."""
+_TWO: Final = 2
 _MINUTE, _DAY = timedelta(minutes=1), timedelta(days=1)
 _log = logging.getLogger(__name__)
 
@@ -67,12 +69,15 @@ class ModelReading:
         self._most_characters = settings.model_most_characters
         self._spent = _Spent(settings, steady)
         self._steady = steady
-        self._rests_until: datetime | None = None
+        self._rests_until: dict[str, datetime] = {}
 
-    async def read(self, text: str, context: Context, asked: Interpretation) -> tuple[Interpretation, str]:
-        """Give the reading that the grammar confirms, else `asked`; and what came of it, for the record."""
+    async def read(self, person: str, text: str, context: Context, asked: Interpretation) -> tuple[Interpretation, str]:
+        """Give the reading that the grammar confirms, else `asked`; and what came of it, for the record.
+
+        `person` is whose part of the limits is used.
+        """
         try:
-            answer = await self._answer(text, context)
+            answer = await self._answer(person, text, context)
             found = await asyncio.to_thread(lambda: confirmed(text, context, asked, ModelMarkup.read(answer.text)))
         except ModelFailed as failed:
             return asked, f"{self._model.name}: {failed}"
@@ -80,20 +85,21 @@ class ModelReading:
             return asked, f"{self._model.name}: not confirmed: {dropped}"
         return found, f"{self._model.name}: confirmed"
 
-    async def _answer(self, text: str, context: Context) -> ModelAnswer:
+    async def _answer(self, person: str, text: str, context: Context) -> ModelAnswer:
         now = self._steady()
-        if self._rests_until is not None and now < self._rests_until:
+        self._rests_until = {who: until for who, until in self._rests_until.items() if now < until}
+        if person in self._rests_until or len(self._rests_until) >= _TWO:
             message = "not asked: it failed a moment ago"
             raise ModelFailed(message)
         if len(text) > self._most_characters:
             message = f"not asked: the request has more than {self._most_characters} characters"
             raise ModelFailed(message)
         names = [name for one in context.endpoints for name in (one.id, *one.aliases) if name in text]
-        reserved = self._spent.reserve(self._model.most_tokens(text, names))
+        reserved = self._spent.reserve(person, self._model.most_tokens(text, names))
         try:
             answer = await self._model.ask(text, names)
         except ModelFailed as failed:
-            self._rests_until = self._steady() + REST
+            self._rests_until[person] = self._steady() + REST
             _log.warning("the language model `%s` gave no answer: %s", self._model.name, failed)
             reserved.settle(failed.tokens)
             raise
@@ -107,8 +113,9 @@ class ModelReading:
 
 @dataclass(slots=True)
 class _Reserved:
-    """One question: when it was asked, and the tokens that it took, or takes at most."""
+    """One question: who asked it and when, and the tokens that it took, or takes at most."""
 
+    person: str
     at: datetime
     tokens: int
 
@@ -119,26 +126,34 @@ class _Reserved:
 
 
 class _Spent:
-    """What was asked in the last day: no more requests or tokens a minute and a day than the site allows."""
+    """What was asked in the last day: no more requests or tokens a minute and a day than the site allows.
+
+    One person takes no more than their part of each, so that some of it is left for others.
+    """
 
     def __init__(self, settings: Settings, steady: Callable[[], datetime]) -> None:
         self._steady = steady
         self._known: deque[_Reserved] = deque()
+        self._part = settings.model_person_percent
         self._limits = (
             ("minute", _MINUTE, settings.model_requests_per_minute, settings.model_tokens_per_minute),
             ("day", _DAY, settings.model_requests_per_day, settings.model_tokens_per_day),
         )
 
-    def reserve(self, tokens: int) -> _Reserved:
+    def reserve(self, person: str, tokens: int) -> _Reserved:
         """Take a request with so many tokens from what is left; raises `ModelFailed`."""
         now = self._steady()
         while self._known and self._known[0].at <= now - _DAY:
             self._known.popleft()
         for name, span, requests, most in self._limits:
-            recent = [one.tokens for one in self._known if one.at > now - span]
-            if len(recent) >= requests or sum(recent) + tokens > most:
+            recent = [one for one in self._known if one.at > now - span]
+            if len(recent) >= requests or sum(one.tokens for one in recent) + tokens > most:
                 message = f"not asked: the site's limit for a {name} is reached"
                 raise ModelFailed(message)
-        reserved = _Reserved(now, tokens)
+            own = [one.tokens for one in recent if one.person == person]
+            if own and (100 * (len(own) + 1) > requests * self._part or 100 * (sum(own) + tokens) > most * self._part):
+                message = f"not asked: the person's part of the limit for a {name} is used"
+                raise ModelFailed(message)
+        reserved = _Reserved(person, now, tokens)
         self._known.append(reserved)
         return reserved

@@ -104,7 +104,7 @@ class Words:
         if request.intent is None and request.changes is None:
             found, told = read or Interpretation("ask", Intent()), ""
             if self._model is not None and found.outcome == "ask" and before is None:
-                found, told = await self._model.read(request.words or "", context, found)
+                found, told = await self._model.read(caller.principal.id, request.words or "", context, found)
             return replace(self._to_plan(caller, found, context, before), model=told)
         typed = request.intent or changed(_intent_of(before), request.changes or m.Changes())
         answer = await asyncio.to_thread(check_intent, to_reading(typed), context)
