@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from tests.servers.site import Site
+from tests.servers.site import Site, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
@@ -118,3 +118,36 @@ async def test_whatever_token_looks_into_a_folder_is_no_session_to_policies(site
     theirs = replace(await site.use_cases.people.of_token(secret), method="oidc")
     with refused("denied_by_policy"):
         await site.service.acting_for(theirs, Door.API).browse("lab", "/")
+
+
+@pytest.mark.anyio
+async def test_policies_tell_a_session_and_each_kind_of_token_and_see_a_deadline(site: Site) -> None:
+    patients(site)
+    kinds = ("token", "service-token", "assistant-token")
+    rules = "".join(
+        f"""@id("by-{kind}") @reason("by {kind}") @obligation("approval:approver:1")
+        forbid (principal, action == Action::"copy", resource) when {{ context.credential == "{kind}" }};"""
+        for kind in kinds
+    )
+    late = """@id("in-haste") @reason("done within an hour") forbid (principal, action == Action::"copy", resource)
+        when { context has deadline && context.deadline.durationSince(context.start) < duration("1h") };"""
+    await publish(site, EVERYTHING + rules + late)
+    scopes = ("transfer:read", "transfer:plan", "transfer:run")
+    robot = await site.ada.port.create_service_account(m.ServiceAccountRequest(name="nightly", roles=["requester"]))
+    made = await site.ada.port.create_token(m.TokenRequest(name="nightly", scopes=list(scopes), person=robot.id))
+    robots = site.service.acting_for(await site.use_cases.people.of_token(made.secret or ""), Door.API)
+    ports = {
+        "token": (await site.ada.token(*scopes))[1],
+        "service-token": robots,
+        "assistant-token": (await site.ada.token(*scopes, agent="helper"))[1],
+    }
+    intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy/")
+    for kind in kinds:
+        plan = await settled(ports[kind], await ports[kind].create_plan(m.PlanRequest(intent=intent)))
+        assert plan.decision is not None, plan.summary
+        assert [rule.id for rule in plan.decision.rules] == [f"by-{kind}"]
+    now = site.clock()
+    assert (await site.ada.plan("lab:/set", "archive:/copy/", deadline=now + timedelta(hours=2))).needs == []
+    hasty = await site.ada.plan("lab:/set", "archive:/copy/", deadline=now + timedelta(minutes=50))
+    assert hasty.decision is not None, hasty.summary
+    assert [rule.id for rule in hasty.decision.rules] == ["in-haste"]

@@ -51,7 +51,7 @@ def test_a_code_stands_where_it_is_decided(codes: type[Rail | Unreleased], modul
 def test_every_fact_of_the_schema_is_documented_and_every_documented_fact_exists() -> None:
     contexts = schema_text().partition("type Moment")[2]
     in_schema = set(
-        re.findall(r"^  (\w+): (?:datetime|Long|String|Bool|Set<String>|Origins),$", contexts, re.MULTILINE)
+        re.findall(r"^  (\w+)\??: (?:datetime|Long|String|Bool|Set<String>|Origins),$", contexts, re.MULTILINE)
     )
     table = POLICY.partition("| fact | for | unit |")[2].partition("\n\n")[0]
     assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))) == in_schema

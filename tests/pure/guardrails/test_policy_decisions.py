@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -22,12 +23,15 @@ from tests.pure.guardrails.made import (
 from headrace.guardrails import (
     Budgets,
     Caller,
+    Credential,
     Decision,
+    Facts,
     NeedsApproval,
     NeedsConfirmation,
     PolicySet,
     decide,
     default_policy,
+    execution_of,
     may_browse,
     may_plan,
     names_withheld,
@@ -280,11 +284,41 @@ def permits(condition: str, **changes: Any) -> bool:  # noqa: ANN401
         'context.now >= datetime("2026-11-25T20:30:00Z") && context.now < datetime("2026-11-25T20:30:01Z")',
         "context.weekday == 3 && context.minute == 870",
         'context.door == "cli"',
+        'context.credential == "token"',
+        "context.overwrite_share_percent == 0 && context.move_share_percent == 0",
+        "!(context has deadline)",
     ],
 )
 def test_policies_see_places_people_and_times_in_the_sites_zone(condition: str) -> None:
     assert permits(condition)
     assert not permits(f"!({condition})")
+
+
+def test_policies_see_a_deadline_that_was_asked_for() -> None:
+    soon = 'context has deadline && context.deadline.durationSince(context.start) < duration("2h")'
+    assert not permits(soon)
+    assert permits(soon, deadline=NOW + timedelta(hours=1))
+    assert not permits(soon, deadline=NOW + timedelta(hours=3))
+
+
+@pytest.mark.parametrize("credential", get_args(Credential))
+def test_policies_see_what_a_call_came_with(credential: Credential) -> None:
+    moment = replace(MOMENT, credential=credential)
+    assert permits(f'context.credential == "{credential}"', moment=moment)
+    text = (
+        PERMIT_ALL
+        + f'@id("f") @reason("r") forbid (principal, action, resource) when {{ context.credential == "{credential}" }};'
+    )
+    assert may_browse(policy(text), REQUESTER, source("a"), moment).outcome == "denied"
+    assert may_browse(policy(PERMIT_ALL), REQUESTER, source("a"), moment).outcome == "allowed"
+
+
+def test_policies_see_the_share_that_overwrites_and_moves_take() -> None:
+    found = counts(files=30, identical_files=10, conflicts=5, excluded_files=35, overwrites=3, destination_files=40)
+    moved = Facts.of(execution_of(Asked(action="move"), route()).surveyed(found), found, MOMENT)
+    assert (moved.moved_files, moved.move_share_percent, moved.overwrite_share_percent) == (40, 50, 8)
+    copied = Facts.of(execution_of(Asked(), route()).surveyed(found), found, MOMENT)
+    assert (copied.moved_files, copied.move_share_percent) == (0, 0)
 
 
 @pytest.mark.parametrize("path", ["/ra", "/raw/", "/raw/run4", "raw", "/run42"])

@@ -152,7 +152,9 @@ def test_nothing_in_a_folder_is_decided_more_strictly_than_the_folder(
         assert copy(text, at(part, part)).outcome == "allowed"
 
 
-# -- records of older forms, in plans sealed before 2026-11-22 (first), 11-23 (second), 11-24 (third) --
+# -- records of older forms, in plans sealed before 2026-11-22 (first), 11-23 (second), 11-24 (third), 11-25 (fourth) --
+
+SINCE_FIFTH = ("credential", "deadline", "overwrite_share_percent", "move_share_percent")
 
 
 def first_form(decided: Decision) -> dict[str, Any]:
@@ -160,7 +162,8 @@ def first_form(decided: Decision) -> dict[str, Any]:
     del record["form"]
     for name in ("include", "exclude"):
         del record["resource"][name]
-    for name in ("factors", "start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps", "origins"):
+    since = ("factors", "start", "session", "largest_file_bytes", "on_conflict", "rate_limit_bps", "origins")
+    for name in (*since, *SINCE_FIFTH):
         del record["context"][name]
     record["context"]["approvals"] = "0"
     return record
@@ -182,6 +185,9 @@ def test_a_record_of_the_first_form_is_still_decided() -> None:
         'context.factors.contains("pwd")',
         "context.largest_file_bytes > 5",
         "context.start > context.now",
+        'context.credential == "session"',
+        "context has deadline",
+        "context.move_share_percent > 5",
         'context.origins.assistant.contains(Slot::"delete_source")',
     ],
 )
@@ -197,13 +203,13 @@ def test_a_record_that_mixes_the_forms_is_denied() -> None:
     record["context"]["session"] = True
     assert redecide(policy(PERMIT_ALL), json.dumps(record)).outcome == "denied"
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    for form in ("", "2", "3", "5"):
+    for form in ("", "2", "3", "4", "6"):
         assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": form})).outcome == "denied"
 
 
 def test_a_record_of_the_second_form_is_denied_by_a_policy_that_reads_factors_and_no_other() -> None:
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    for name in ("factors", "origins"):
+    for name in ("factors", "origins", *SINCE_FIFTH):
         del record["context"][name]
     text = json.dumps({**record, "form": "2"})
     assert redecide(policy(PERMIT_ALL), text).outcome == "allowed"
@@ -214,8 +220,23 @@ def test_a_record_of_the_second_form_is_denied_by_a_policy_that_reads_factors_an
 
 def test_a_record_of_the_third_form_is_denied_by_a_policy_that_reads_origins_and_no_other() -> None:
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    del record["context"]["origins"]
+    for name in ("origins", *SINCE_FIFTH):
+        del record["context"][name]
     text = json.dumps({**record, "form": "3"})
     assert redecide(policy(PERMIT_ALL + forbid('context.factors.contains("pwd")')), text).outcome == "allowed"
     decided = redecide(policy(PERMIT_ALL + forbid("!context.origins.typed.isEmpty()")), text)
     assert decided.rules[0].id == "headrace-policy-error"
+
+
+@pytest.mark.parametrize(
+    "condition", ["context has deadline", 'context.credential == "session"', "context.move_share_percent > 5"]
+)
+def test_a_record_of_the_fourth_form_is_denied_by_a_policy_that_reads_what_it_lacks_and_no_other(
+    condition: str,
+) -> None:
+    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    for name in SINCE_FIFTH:
+        del record["context"][name]
+    text = json.dumps({**record, "form": "4"})
+    assert redecide(policy(PERMIT_ALL + forbid("!context.origins.typed.isEmpty()")), text).outcome == "allowed"
+    assert redecide(policy(PERMIT_ALL + forbid(condition)), text).rules[0].id == "headrace-policy-error"

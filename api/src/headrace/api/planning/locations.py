@@ -15,7 +15,17 @@ from headrace.auth import Principal
 from headrace.client import models as m
 from headrace.engine import EngineError, Listing, ListingEntry
 from headrace.guardrails import Caller as Asker
-from headrace.guardrails import Moment, ResolvedEndpoint, may_browse, names_withheld, path_text, read_path, shown, why
+from headrace.guardrails import (
+    Credential,
+    Moment,
+    ResolvedEndpoint,
+    may_browse,
+    names_withheld,
+    path_text,
+    read_path,
+    shown,
+    why,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _COUNT_PAGE = 1000
@@ -55,6 +65,7 @@ class Locations:
             zone=self._core.settings.timezone,
             door=caller.door.value,
             session=caller.principal.session,
+            credential=credential_of(caller.principal),
             factors=caller.principal.factors,
         )
 
@@ -137,6 +148,15 @@ def asker_of(principal: Principal) -> Asker:
     """Return the policy's view of a principal."""
     roles = frozenset(map(str, principal.roles))
     return Asker(person=principal.id, roles=roles, groups=principal.groups, agent=principal.agent)
+
+
+def credential_of(principal: Principal) -> Credential:
+    """Return what a call came with, in the words of policies; an assistant's token is one however it was made."""
+    if principal.agent is not None:
+        return "assistant-token"
+    if principal.session:
+        return "session"
+    return "token" if principal.kind == "person" else "service-token"
 
 
 def _entry(entry: ListingEntry) -> m.Entry:

@@ -165,7 +165,7 @@ class Pipeline:
         late = schedule.infeasible(counts.bytes, intent.rate_limit_bps)
         if late:
             raise ServiceError(Code.DEADLINE_INFEASIBLE, late, fields=("deadline",))
-        decision = await self._decide(asked, route, execution, counts, schedule.starts)
+        decision = await self._decide(asked, route, execution, counts, schedule)
         explained = await self._explained(decision)
         if decision.outcome == "denied":
             raise Stopped(_denied(card, decision, explained))
@@ -298,14 +298,14 @@ class Pipeline:
         return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 
     async def _decide(
-        self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts, starts: datetime | None
+        self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts, schedule: Schedule
     ) -> Decision:
         principal = asked.caller.principal
-        day = day_of(starts or self._core.clock(), self._core.settings.timezone)
+        day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
-        moment = replace(self._locations.moment(asked.caller), start=starts)
-        facts = Facts.of(execution, counts, moment, budgets, asked.origins)
+        moment = replace(self._locations.moment(asked.caller), start=schedule.starts)
+        facts = replace(Facts.of(execution, counts, moment, budgets, asked.origins), deadline=schedule.deadline)
         return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
 
     async def _explained(self, decision: Decision) -> Explanation:

@@ -83,7 +83,7 @@ class PolicyQuestions:
             destinations = [] if asked.action == "browse" else await self._ends(tx, asked.destination)
             people = select(PersonRow).where(PersonRow.state == "active").order_by(PersonRow.name).limit(PEOPLE)
             askers = [(row.shown_name, _asker(row)) for row in await tx.scalars(people)]
-        moment = Moment(now=self._core.clock(), zone=self._core.settings.timezone, session=True)
+        moment = Moment(now=self._core.clock(), zone=self._core.settings.timezone, session=True, credential="session")
         question = _Question(self._policies.active, asked.action, sources, destinations, moment)
         return await asyncio.to_thread(question.answers, askers)
 

@@ -346,7 +346,7 @@ class Signer:
         hours = plan.hours if transfer.started is None else None
         begins = hours.opening(max(now, transfer.starts or now)) if hours else transfer.starts
         facts = dict(Moment(now=now, zone=zone, start=begins).context())
-        for name in {"door", "session", "factors"} | ({"start"} - set(sealed)):
+        for name in {"door", "session", "credential", "factors"} | ({"start"} - set(sealed)):
             del facts[name]  # how the plan came stays, and a record of the first form stays one
         if starts:
             day = day_of_start(transfer, now, zone)

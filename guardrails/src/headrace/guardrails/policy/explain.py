@@ -29,6 +29,7 @@ _HALF_HOUR: Final = timedelta(minutes=30)
 _MINUTE: Final = timedelta(minutes=1)
 _WEEK: Final = timedelta(days=7)
 _STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approve": 2, "denied": 3}
+_SESSION: Final[JsonObject] = {"session": True, "credential": "session"}
 _BY_PASSKEY: Final = ("mfa", "passkey", "pop")
 _HOURS: Final = frozenset({"weekday", "minute", "start"})
 _DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -133,7 +134,7 @@ def _worded(name: str, value: Json) -> str:
         return _origins_worded(value)
     if name == "bytes" or name.endswith("_bytes"):
         return human_bytes(int(str(value)))
-    return shown(str(value))
+    return shown(str(value)) or "none"
 
 
 def _origins_worded(origins: JsonObject) -> str:
@@ -190,14 +191,20 @@ def _steps(
     context, caller = _mapping(record["context"]), _mapping(record["caller"])
     yield from _places(record, policies)
     if "on_conflict" in context and (int(str(context["overwrites"])) or "on_conflict" in read):
-        kept: JsonObject = {"overwrites": "0", "overwritten_bytes": "0", "on_conflict": "skip"}
+        kept: JsonObject = {
+            "overwrites": "0",
+            "overwritten_bytes": "0",
+            "overwrite_share_percent": "0",
+            "on_conflict": "skip",
+        }
         yield _setting("leaving files that differ as they are", kept)
     if int(str(context.get("deletes", 0))):
         none: JsonObject = {"deletes": "0", "deleted_bytes": "0", "delete_share_percent": "0"}
         yield _setting("without deleting at the destination", none)
     if record["action"] == "move":
         yield _Step(
-            "as a copy, which leaves the source", lambda asked: {**_with(asked, {"moved_files": "0"}), "action": "copy"}
+            "as a copy, which leaves the source",
+            lambda asked: {**_with(asked, {"moved_files": "0", "move_share_percent": "0"}), "action": "copy"},
         )
     if context.get("encrypted") is False:
         yield _setting("encrypted", {"encrypted": True})
@@ -207,10 +214,10 @@ def _steps(
             "asked by the person, without an assistant",
             lambda asked: {**_with(asked, _typed(asked)), "caller": {**_mapping(asked["caller"]), "agent": None}},
         )
-    if "session" in read and context["session"] is False:
-        yield _setting("asked in the person's own session", {"session": True})
+    if read & set(_SESSION) and context["session"] is False:
+        yield _setting("asked in the person's own session", _SESSION)
     if "factors" in read and "passkey" not in _texts(context["factors"]):
-        yield _setting("asked after a sign-in with a passkey", {"session": True, "factors": _BY_PASSKEY})
+        yield _setting("asked after a sign-in with a passkey", {**_SESSION, "factors": _BY_PASSKEY})
     if read & _HOURS:
         yield from _later(record, milder)
 
@@ -218,10 +225,11 @@ def _steps(
 def _typed(record: JsonObject) -> JsonObject:
     """Give the origins of a request whose slots the person typed, and no assistant."""
     context = _mapping(record["context"])
+    by: JsonObject = {"credential": "token"} if context["credential"] == "assistant-token" else {}
     if "origins" not in context:
-        return {}
+        return by
     origins = _mapping(context["origins"])
-    return {"origins": {slot: "typed" if kind == "assistant" else kind for slot, kind in origins.items()}}
+    return {**by, "origins": {slot: "typed" if kind == "assistant" else kind for slot, kind in origins.items()}}
 
 
 def _places(record: JsonObject, policies: PolicySet) -> Iterator[_Step]:

@@ -10,6 +10,7 @@ from headrace.guardrails.seal.documents import JsonObject, utc_text
 from headrace.guardrails.seal.execution import Execution, OnConflict, SurveyCounts
 
 PolicyAction = Literal["browse", "plan", "copy", "sync", "move"]
+Credential = Literal["session", "token", "service-token", "assistant-token"]
 
 TIB: Final = 1 << 40
 DEFAULT_PERSON_BUDGET_BYTES: Final = 10 * TIB
@@ -32,14 +33,15 @@ class Caller:
 class Moment:
     """When and by which door; `zone` is the IANA name of the site's zone.
 
-    `session` says that a person's own session asks, not a token; `factors` what was shown when it began. `start` is
-    when a transfer is to start, if later.
+    `session` says that a person's own session asks, not a token; `factors` what was shown when it began; `credential`
+    what the call came with, of which a session is one. `start` is when a transfer is to start, if later.
     """
 
     now: datetime
     zone: str = "UTC"
     door: Literal["api", "cli", "console", "mcp"] = "api"
     session: bool = False
+    credential: Credential = "token"
     factors: frozenset[str] = frozenset()
     start: datetime | None = None
 
@@ -58,6 +60,7 @@ class Moment:
             "minute": local.hour * 60 + local.minute,
             "door": self.door,
             "session": self.session,
+            "credential": self.credential,
             "factors": sorted(self.factors),
         }
 
@@ -86,16 +89,20 @@ class Facts:
     max_bytes: int
     overwrites: int = 0
     overwritten_bytes: int = 0
+    overwrite_share_percent: int = 0
     deletes: int = 0
     deleted_bytes: int = 0
     delete_share_percent: int = 0
     moved_files: int = 0
+    move_share_percent: int = 0
     encrypted: bool = True
     verification: Literal["in-transit", "at-rest", "none"] = "in-transit"
     largest_file_bytes: int = 0
     on_conflict: OnConflict = "fail"
     rate_limit_bps: int = 0
     """Ceiling that was asked for; 0 without one."""
+    deadline: datetime | None = None
+    """When it is to be done, if that was asked for."""
     budgets: Budgets = field(default_factory=Budgets)
     origins: Origins = field(default_factory=dict)
 
@@ -117,10 +124,12 @@ class Facts:
             max_bytes=execution.max_bytes,
             overwrites=counts.overwrites,
             overwritten_bytes=counts.overwritten_bytes,
+            overwrite_share_percent=counts.overwrite_share_percent,
             deletes=counts.deletes,
             deleted_bytes=counts.deleted_bytes,
             delete_share_percent=counts.delete_share_percent,
-            moved_files=counts.files + counts.identical_files if execution.delete_source else 0,
+            moved_files=counts.moved_files if execution.delete_source else 0,
+            move_share_percent=counts.move_share_percent if execution.delete_source else 0,
             encrypted=execution.encryption == "required",
             verification=execution.verify,
             largest_file_bytes=counts.largest_file_bytes,
@@ -141,15 +150,18 @@ class Facts:
             "max_bytes": self.max_bytes,
             "overwrites": self.overwrites,
             "overwritten_bytes": self.overwritten_bytes,
+            "overwrite_share_percent": self.overwrite_share_percent,
             "deletes": self.deletes,
             "deleted_bytes": self.deleted_bytes,
             "delete_share_percent": self.delete_share_percent,
             "moved_files": self.moved_files,
+            "move_share_percent": self.move_share_percent,
             "encrypted": self.encrypted,
             "verification": self.verification,
             "largest_file_bytes": self.largest_file_bytes,
             "on_conflict": self.on_conflict,
             "rate_limit_bps": self.rate_limit_bps,
+            "deadline": utc_text(self.deadline) if self.deadline else "",
             "person_used_bytes": budgets.person_used_bytes,
             "person_budget_bytes": budgets.person_budget_bytes,
             "agent_used_bytes": budgets.agent_used_bytes,

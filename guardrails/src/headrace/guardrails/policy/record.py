@@ -14,10 +14,12 @@ from headrace.guardrails.policy.facts import Caller, PolicyAction
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
-FORM: Final = "4"
+FORM: Final = "5"
 _FIRST_FORM: Final = ""
-_TEXT_FACTS: Final = frozenset({"now", "start", "door", "verification", "on_conflict"})
-_TIME_FACTS: Final = ("now", "start")
+_TEXT_FACTS: Final = frozenset({"now", "start", "deadline", "door", "credential", "verification", "on_conflict"})
+_TIME_FACTS: Final = ("now", "start", "deadline")
+_NO_TIME: Final = ""
+"""What stands for a deadline where none was asked for; policies see no `deadline` then."""
 _UNKNOWN: Final[JsonObject] = {
     "session": False,
     "largest_file_bytes": "0",
@@ -25,19 +27,25 @@ _UNKNOWN: Final[JsonObject] = {
     "rate_limit_bps": "0",
     "factors": [],
     "origins": kinds_of({}),
+    "credential": "token",
+    "deadline": "",
+    "overwrite_share_percent": "0",
+    "move_share_percent": "0",
 }
 """Facts that records of earlier forms lack: what a rule that reads none of them is given in their place."""
-_KNOWN_SINCE_MOMENTS: Final = frozenset({"session", "factors"})
+_KNOWN_SINCE_MOMENTS: Final = frozenset({"session", "factors", "credential"})
 """Those of them that are about every request, and not only about a transfer."""
 SINCE_FORM_2: Final = frozenset(
     {"session", "largest_file_bytes", "on_conflict", "rate_limit_bps", "start", "include", "exclude"}
 )
 SINCE_FORM_3: Final = frozenset({"factors"})
 SINCE_FORM_4: Final = frozenset({"origins"})
+SINCE_FORM_5: Final = frozenset({"credential", "deadline", "overwrite_share_percent", "move_share_percent"})
 _LACKING: Final[Mapping[object, frozenset[str]]] = {
-    _FIRST_FORM: SINCE_FORM_2 | SINCE_FORM_3 | SINCE_FORM_4,
-    "2": SINCE_FORM_3 | SINCE_FORM_4,
-    "3": SINCE_FORM_4,
+    _FIRST_FORM: SINCE_FORM_2 | SINCE_FORM_3 | SINCE_FORM_4 | SINCE_FORM_5,
+    "2": SINCE_FORM_3 | SINCE_FORM_4 | SINCE_FORM_5,
+    "3": SINCE_FORM_4 | SINCE_FORM_5,
+    "4": SINCE_FORM_5,
     FORM: frozenset(),
 }
 """What records of each form lack; those of the first have no `form`."""
@@ -65,7 +73,7 @@ def record_of(action: PolicyAction, caller: Caller, resource: JsonObject, contex
 def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     """Read a record of any form, with the names of the facts that its form lacks; raises `ValueError` or `TypeError`.
 
-    Records of earlier forms (before 2026-11-24) are in plans that still run.
+    Records of earlier forms (before 2026-11-25) are in plans that still run.
     """
     record = json.loads(text)
     if not isinstance(record, Mapping):
@@ -120,7 +128,13 @@ def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
     }
     if "origins" in context:
         values["origins"] = _slots_by_origin(_object(context["origins"]))
-    times = {name: {"__extn": {"fn": "datetime", "arg": context[name]}} for name in _TIME_FACTS}
+    times = {
+        name: {"__extn": {"fn": "datetime", "arg": context[name]}}
+        for name in _TIME_FACTS
+        if name in context and context[name] != _NO_TIME
+    }
+    if "files" in context and context["deadline"] == _NO_TIME:
+        del values["deadline"]
     resource = "Folder" if record["action"] == "browse" else "Route"
     caller = record["caller"]
     if not isinstance(caller, Mapping):

@@ -186,6 +186,10 @@ class SurveyLike(Protocol):
     destination_exists: bool
 
 
+def _share_percent(part: int, whole: int) -> int:
+    return min(100, -(-100 * part // max(1, whole))) if part else 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyCounts:
     """What the plan would touch, as the survey counted it."""
@@ -220,9 +224,22 @@ class SurveyCounts:
     @property
     def delete_share_percent(self) -> int:
         """Share of the destination's files that would vanish, rounded up; 100 when it is said to hold none."""
-        if self.deletes == 0:
-            return 0
-        return min(100, -(-100 * self.deletes // max(1, self.destination_files)))
+        return _share_percent(self.deletes, self.destination_files)
+
+    @property
+    def overwrite_share_percent(self) -> int:
+        """Share of the destination's files that would be replaced, rounded up; 100 when it is said to hold none."""
+        return _share_percent(self.overwrites, self.destination_files)
+
+    @property
+    def moved_files(self) -> int:
+        """Source files that a move deletes: those that it copies, and those that are there already."""
+        return self.files + self.identical_files
+
+    @property
+    def move_share_percent(self) -> int:
+        """Share of what a move found at its source that it would delete there, rounded up."""
+        return _share_percent(self.moved_files, self.moved_files + self.conflicts + self.excluded_files)
 
     def to_body(self) -> JsonObject:
         """Its form in sealed plans: counts as decimal strings."""
