@@ -151,3 +151,20 @@ async def test_policies_tell_a_session_and_each_kind_of_token_and_see_a_deadline
     hasty = await site.ada.plan("lab:/set", "archive:/copy/", deadline=now + timedelta(minutes=50))
     assert hasty.decision is not None, hasty.summary
     assert [rule.id for rule in hasty.decision.rules] == ["in-haste"]
+
+
+@pytest.mark.anyio
+async def test_a_move_of_most_of_a_folder_needs_its_requesters_yes_whatever_the_policy_says(site: Site) -> None:
+    await publish(site, EVERYTHING)
+    for number in range(11):
+        (site.lab / "set" / str(number)).mkdir(parents=True)
+        (site.lab / "set" / str(number) / "a.txt").write_text("a")
+    few = await site.ada.plan("lab:/set", "archive:/copy/", "move", include=["[0-4]/*"])
+    assert (few.state, few.needs) == (m.PlanState.READY, []), few.summary
+    whole = await site.ada.plan("lab:/set", "archive:/copy/", "move")
+    assert whole.decision is not None, whole.summary
+    assert (whole.decision.outcome, [rule.id for rule in whole.decision.rules]) == ("confirm", ["headrace-large-moves"])
+    with refused("needs_confirmation"):
+        await site.ada.submit(whole)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.confirm(whole)))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary

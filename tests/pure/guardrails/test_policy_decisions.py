@@ -251,6 +251,35 @@ def test_no_policy_can_switch_off_the_approval_of_mass_overwrites_and_mass_moves
     assert decided.approvals == (NeedsApproval("approver", 1),)
 
 
+@pytest.mark.parametrize(("fact", "part"), [("moved_files", "move"), ("overwrites", "overwrite")])
+@pytest.mark.parametrize(
+    ("count", "share", "outcome"),
+    [(10, 100, "allowed"), (11, 50, "allowed"), (11, 51, "confirm"), (9_000, 100, "confirm")],
+)
+def test_no_policy_can_switch_off_the_requesters_yes_to_moving_or_overwriting_a_large_part(
+    fact: str, part: str, count: int, share: int, outcome: str
+) -> None:
+    changes: dict[str, Any] = {fact: count, f"{part}_share_percent": share}
+    decided = copy(policy(PERMIT_ALL), **changes)
+    assert decided.outcome == outcome
+    if outcome == "confirm":
+        assert decided.obligations == (NeedsConfirmation(),)
+        [rule] = decided.rules
+        assert (rule.id, f"{share}% of the files" in rule.reason) == (f"headrace-large-{part}s", True)
+    # Where the policy asks for it itself, its own reason is enough.
+    text = PERMIT_ALL + '@id("f") @reason("r") @obligation("confirmation") forbid (principal, action, resource);'
+    assert (copy(policy(text), **changes).obligations, ids(copy(policy(text), **changes))) == (
+        (NeedsConfirmation(),),
+        ["f"],
+    )
+
+
+def test_a_move_that_takes_many_and_deletes_that_are_a_large_part_are_both_said() -> None:
+    decided = copy(policy(PERMIT_ALL), moved_files=20, move_share_percent=100, deletes=20, delete_share_percent=100)
+    assert (decided.outcome, ids(decided)) == ("approve", ["headrace-large-deletes", "headrace-large-moves"])
+    assert decided.obligations == (NeedsConfirmation(), NeedsApproval("approver", 1))
+
+
 def test_a_policys_own_approval_of_large_deletes_is_enough() -> None:
     text = PERMIT_ALL + '@id("f") @reason("r") @obligation("approval:stewards:1") forbid (principal, action, resource);'
     decided = copy(policy(text), deletes=20_000, delete_share_percent=90)

@@ -6,8 +6,8 @@ What is asked for a folder is decided for each place in it that a rule names, to
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 import cedarpy
@@ -17,6 +17,7 @@ from headrace.guardrails.policy.decision import (
     DEFAULT_QOS_CLASS,
     Decision,
     NeedsApproval,
+    NeedsConfirmation,
     Obligation,
     Outcome,
     RuleReason,
@@ -37,13 +38,80 @@ from headrace.guardrails.policy.record import (
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject
 
+LARGE_DELETES: Final = "headrace-large-deletes"
+LARGE_OVERWRITES: Final = "headrace-large-overwrites"
+LARGE_MOVES: Final = "headrace-large-moves"
 MAX_UNAPPROVED_DELETES: Final = 10_000
 MAX_UNAPPROVED_OVERWRITES: Final = 10_000
 MAX_UNAPPROVED_MOVED: Final = 100_000
 MAX_UNAPPROVED_SHARE_PERCENT: Final = 50
 FEW_DELETES: Final = 10
-"""Above the count, or above the share when more than a few, deletes need an approval whatever the policy says; so do
-overwrites, and sources that a move deletes, above theirs."""
+"""So many files go without a look at their share, be they deleted, moved or overwritten."""
+_BY_ANOTHER: Final = NeedsApproval("approver", 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loss:
+    """Files that a transfer takes away, and from when on somebody has to agree, whatever the policy says.
+
+    More than `most` need another person. More than a few that are more than half of what stands there (`of`) need what
+    `share_needs` says.
+    """
+
+    rule: str
+    fact: str
+    share: str
+    most: int
+    share_needs: Obligation
+    noun: str
+    fate: str
+    of: str
+
+    def asked(self, context: Mapping[str, Json]) -> tuple[Obligation, RuleReason] | None:
+        """Say who has to agree and why; `None` if nobody has."""
+        count, share = int(str(context[self.fact])), int(str(context[self.share]))
+        in_large_part = count > FEW_DELETES and share > MAX_UNAPPROVED_SHARE_PERCENT
+        if count <= self.most and not in_large_part:
+            return None
+        reason = RuleReason(
+            self.rule, f"{counted(count, self.noun)} would be {self.fate}, {share}% of the files at the {self.of}"
+        )
+        return (_BY_ANOTHER if count > self.most else self.share_needs), reason
+
+
+_LOSSES: Final = (
+    _Loss(
+        rule=LARGE_DELETES,
+        fact="deletes",
+        share="delete_share_percent",
+        most=MAX_UNAPPROVED_DELETES,
+        share_needs=_BY_ANOTHER,
+        noun="name",
+        fate="deleted",
+        of="destination",
+    ),
+    # A move takes all that it was asked to move, and a sync replaces all that has changed: the requester agrees to it.
+    _Loss(
+        rule=LARGE_MOVES,
+        fact="moved_files",
+        share="move_share_percent",
+        most=MAX_UNAPPROVED_MOVED,
+        share_needs=NeedsConfirmation(),
+        noun="source file",
+        fate="deleted once copied and verified",
+        of="source",
+    ),
+    _Loss(
+        rule=LARGE_OVERWRITES,
+        fact="overwrites",
+        share="overwrite_share_percent",
+        most=MAX_UNAPPROVED_OVERWRITES,
+        share_needs=NeedsConfirmation(),
+        noun="file",
+        fate="overwritten",
+        of="destination",
+    ),
+)
 
 NO_POLICY: Final = RuleReason("headrace-no-policy", "no policy is active, so nothing is allowed")
 NO_RULE: Final = RuleReason("headrace-no-rule", "no rule of the policy permits this")
@@ -55,9 +123,6 @@ TOO_MANY_PLACES: Final = RuleReason(
     "headrace-too-many-places",
     f"the folder holds more than {MAX_PLACES:,} places that rules name; ask for folders in it one by one",
 )
-LARGE_DELETES: Final = "headrace-large-deletes"
-LARGE_OVERWRITES: Final = "headrace-large-overwrites"
-LARGE_MOVES: Final = "headrace-large-moves"
 _NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
 """What stands in `qos_rules` where no rule names a class."""
 
@@ -194,10 +259,10 @@ def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: st
     needs: set[Obligation] = {need for rule in deciding for need in rule.obligations}
     asking = [rule for rule in deciding if rule.obligations]
     reasons = _reasons(asking or deciding)
-    large = tuple(_large(record["context"]))
-    if large and not any(isinstance(need, NeedsApproval) for need in needs):
-        needs.add(NeedsApproval("approver", 1))
-        reasons = (*large, *_reasons(asking))
+    large = tuple(_large(record["context"], needs))
+    if large:
+        needs |= {need for need, _ in large}
+        reasons = (*(reason for _, reason in large), *_reasons(asking))
     obligations = merge_obligations(needs)
     if obligations and record["action"] in {"browse", "plan"}:
         return _denied((NOT_ASKED,), version, context_json)
@@ -214,19 +279,15 @@ def _outcome(obligations: tuple[Obligation, ...]) -> Outcome:
     return "confirm" if obligations else "allowed"
 
 
-def _large(context: Json) -> Iterator[RuleReason]:
-    """Give the rules about losing many files that take part."""
+def _large(context: Json, asked: Collection[Obligation]) -> Iterator[tuple[Obligation, RuleReason]]:
+    """Give who has to agree to losing many files, and why, where no rule asks for as much."""
     if not isinstance(context, Mapping) or "deletes" not in context:
         return
-    deletes, share = int(str(context["deletes"])), int(str(context["delete_share_percent"]))
-    if deletes > MAX_UNAPPROVED_DELETES or (deletes > FEW_DELETES and share > MAX_UNAPPROVED_SHARE_PERCENT):
-        reason = f"{counted(deletes, 'name')} would be deleted, {share}% of the files at the destination"
-        yield RuleReason(LARGE_DELETES, reason)
-    moved, overwrites = int(str(context["moved_files"])), int(str(context["overwrites"]))
-    if moved > MAX_UNAPPROVED_MOVED:
-        yield RuleReason(LARGE_MOVES, f"{counted(moved, 'source file')} would be deleted once copied and verified")
-    if overwrites > MAX_UNAPPROVED_OVERWRITES:
-        yield RuleReason(LARGE_OVERWRITES, f"{counted(overwrites, 'file')} at the destination would be overwritten")
+    approved = any(isinstance(need, NeedsApproval) for need in asked)
+    for loss in _LOSSES:
+        found = loss.asked(context)
+        if found and not (approved if isinstance(found[0], NeedsApproval) else asked):
+            yield found
 
 
 def _denied(rules: tuple[RuleReason, ...], version: str, context_json: str) -> Decision:
