@@ -4,12 +4,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from pydantic import ValidationError
 from tests.servers.site import Site, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
 from headrace.api.caller import Door
 from headrace.client import models as m
+from headrace.client.port import HeadraceError
 
 EVERYTHING = """
 @id("requesters")
@@ -168,3 +170,62 @@ async def test_a_move_of_most_of_a_folder_needs_its_requesters_yes_whatever_the_
         await site.ada.submit(whole)
     ended = await site.ada.end_of(await site.ada.submit(await site.ada.confirm(whole)))
     assert ended.state is m.TransferState.COMPLETE, ended.summary
+
+
+PHI_STAYS = """@id("phi-stays") @reason("patient data stays") forbid (principal, action == Action::"copy", resource)
+    when { resource.source.labels.contains("class=phi") };"""
+
+
+@pytest.mark.anyio
+async def test_a_folder_with_a_label_is_not_copied_with_what_contains_it_and_one_that_gets_it_starts_no_more(
+    site: Site,
+) -> None:
+    patients(site)
+    await publish(site, EVERYTHING + PHI_STAYS)
+    before = await site.ada.plan("lab:/", "archive:/copy/")
+    assert before.needs == [], before.summary
+    labels = {"/set//phi/": {"class": "phi"}}
+    changed = await site.ada.port.update_endpoint("lab", m.EndpointUpdate(folder_labels=labels))
+    assert changed.folder_labels == {"/set/phi": {"class": "phi"}}
+    for place in ("lab:/set/phi/deep", "lab:/set/phi", "lab:/set", "lab:/"):
+        plan = await site.ada.plan(place, "archive:/copy/")
+        assert plan.decision is not None, plan.summary
+        assert [rule.id for rule in plan.decision.rules] == ["phi-stays"]
+    assert (await site.ada.plan("lab:/set", "archive:/copy/", exclude=["phi"])).state is m.PlanState.READY
+    with refused("denied_by_policy") as told:
+        await site.ada.submit(before)
+    assert "phi-stays" in str(told.value)
+    events = await site.audited("endpoint_changed")
+    assert events[-1].detail["folder_labels"] == '{"/set/phi": {"class": "phi"}}'
+
+
+@pytest.mark.anyio
+async def test_labels_of_folders_are_told_to_who_may_give_them_and_names_there_to_no_assistant(site: Site) -> None:
+    patients(site)
+    labels = {"/set/phi": {"names": "restricted"}}
+    await site.ada.port.update_endpoint("lab", m.EndpointUpdate(folder_labels=labels))
+    told = {one.id: one.folder_labels for one in await site.ada.port.endpoints()}
+    assert told == {"lab": labels, "archive": {}}
+    _, helper = await site.ada.token("transfer:read", "transfer:plan", "policy:write", agent="helper")
+    bob = await site.person("bob", "requester")
+    for port in (helper, bob.port):
+        assert all(one.folder_labels == {} for one in await port.endpoints())
+    assert (await helper.browse("lab", "/set")).names_withheld is False
+    for path in ("/set/phi", "/set/phi/deep"):
+        page = await helper.browse("lab", path)
+        assert (page.items, page.count, page.names_withheld) == ([], 2 if path == "/set/phi" else 1, True)
+    for place, withheld in (("lab:/set", True), ("lab:/set/phi/deep", True), ("lab:/set/a.txt", False)):
+        intent = m.TransferIntent(action="copy", source=place, destination="archive:/copy/")
+        plan = await settled(helper, await helper.create_plan(m.PlanRequest(intent=intent)))
+        assert plan.survey is not None, plan.summary
+        assert (plan.names_withheld, plan.survey.sample == []) == (withheld, withheld)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("path", ["/", "raw", "/a/../b", "~x"])
+async def test_only_a_folder_of_the_endpoint_can_have_labels_of_its_own(quiet_site: Site, path: str) -> None:
+    await quiet_site.start_node("left", [("lab", str(quiet_site.lab), "delete")])
+    with pytest.raises(HeadraceError, match=r"."):
+        await quiet_site.ada.port.update_endpoint("lab", m.EndpointUpdate(folder_labels={path: {"a": "b"}}))
+    with pytest.raises(ValidationError, match="at most 100"):
+        m.EndpointUpdate(folder_labels={f"/{number}": {"a": "b"} for number in range(101)})

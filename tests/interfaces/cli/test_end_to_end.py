@@ -499,6 +499,13 @@ def test_labels_are_set_and_removed_one_by_one(service: Service) -> None:
     assert "Labels of src: site=beamline 4" in changed.out
     assert [e["labels"] for e in admin.run("endpoints", "--json").items if e["id"] == "src"] == [{"site": "beamline 4"}]
     assert admin.prove("endpoints", "label", "src", "--remove", "site", "--json").document["labels"] == {}
+    folder = admin.prove("endpoints", "label", "src:/raw/phi/", "class=phi", "names=restricted")
+    assert "Labels of src:/raw/phi: class=phi, names=restricted" in folder.out, folder.err
+    admin.prove("endpoints", "label", "src:/raw/phi", "--remove", "names")
+    assert "/raw/phi: class=phi" in admin.run("endpoints").out
+    assert (
+        admin.prove("endpoints", "label", "src:/raw/phi", "--remove", "class", "--json").document["folder_labels"] == {}
+    )
     assert admin.run("endpoints", "label", "src", "nothing").code == 2
     assert admin.run("endpoints", "label", "src").code == 2
     unknown = admin.prove("endpoints", "label", "nowhere", "a=b")

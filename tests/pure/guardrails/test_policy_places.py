@@ -1,14 +1,28 @@
 """A rule about a place holds for whatever contains it."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.pure.guardrails.made import MOMENT, REQUESTER, destination, facts, source
+from tests.pure.guardrails.made import AGENT, MOMENT, REQUESTER, destination, facts, source
 
-from headrace.guardrails import Decision, PolicySet, Route, decide, may_browse, may_plan, redecide, settle, why
+from headrace.guardrails import (
+    Decision,
+    PolicyProblems,
+    PolicySet,
+    Route,
+    check_policy,
+    decide,
+    may_browse,
+    may_plan,
+    names_withheld,
+    redecide,
+    settle,
+    why,
+)
 from headrace.guardrails.policy.places import MAX_PLACES, left_out
 
 PERMIT_ALL = '@id("all") @reason("everybody may") permit (principal, action, resource);\n'
@@ -240,3 +254,74 @@ def test_a_record_of_the_fourth_form_is_denied_by_a_policy_that_reads_what_it_la
     text = json.dumps({**record, "form": "4"})
     assert redecide(policy(PERMIT_ALL + forbid("!context.origins.typed.isEmpty()")), text).outcome == "allowed"
     assert redecide(policy(PERMIT_ALL + forbid(condition)), text).rules[0].id == "headrace-policy-error"
+
+
+# -- folders with labels --
+
+LABELLED = PERMIT_ALL + forbid('resource.source.labels.contains("class=phi")')
+
+
+def labelled(path: str, to: str = "/copy", **folders: str) -> Route:
+    found = at(path, to)
+    labels = {f"/{where.replace('_', '/')}": {"class": value} for where, value in folders.items()}
+    return replace(found, source=replace(found.source, folder_labels=labels))
+
+
+@pytest.mark.parametrize(
+    ("path", "outcome"),
+    [("/", "denied"), ("/raw", "denied"), ("/raw/phi", "denied"), ("/raw/phi/deep", "denied"), ("/raw/ph", "allowed"),
+     ("/raw/phi2", "allowed"), ("/other", "allowed")],
+)  # fmt: skip
+def test_a_folders_label_holds_for_what_is_in_it_and_for_what_contains_it(path: str, outcome: str) -> None:
+    decided = copy(LABELLED, labelled(path, raw_phi="phi", raw_open="public"))
+    assert decided.outcome == outcome
+    assert redecide(policy(LABELLED), decided.context_json) == decided
+
+
+def test_what_is_excluded_of_labelled_folders_does_not_count() -> None:
+    whole = labelled("/raw", raw_phi="phi", raw_open="public")
+    assert copy(LABELLED, whole.taking(include=[], exclude=["phi"])).outcome == "allowed"
+    assert copy(LABELLED, whole.taking(include=[], exclude=["open"])).outcome == "denied"
+
+
+def test_a_folder_keeps_its_endpoints_labels_and_those_of_all_that_it_lies_in() -> None:
+    place = source("raw", "phi", "deep")
+    place = replace(
+        place,
+        labels={"site": "a", "class": "x"},
+        folder_labels={"/raw": {"class": "y"}, "/raw/phi": {"class": "z"}, "/rawer": {"class": "w"}},
+    )
+    record = json.loads(may_browse(policy(PERMIT_ALL), REQUESTER, place, MOMENT).context_json)
+    assert record["resource"]["labels"] == ["class=x", "class=y", "class=z", "site=a"]
+
+
+def test_listing_the_names_beside_a_labelled_folder_is_not_listing_it() -> None:
+    text = PERMIT_ALL + forbid('resource.labels.contains("class=phi")', action="browse")
+    whole = labelled("/raw", raw_phi="phi")
+    assert may_browse(policy(text), REQUESTER, whole.source, MOMENT).outcome == "allowed"
+    assert may_plan(policy(text), REQUESTER, whole, MOMENT).outcome == "denied"
+    inside = labelled("/raw/phi", raw_phi="phi")
+    assert may_browse(policy(text), REQUESTER, inside.source, MOMENT).outcome == "denied"
+
+
+def test_names_are_withheld_in_a_restricted_folder_and_of_what_contains_it() -> None:
+    for path, here, below in ((("raw",), False, True), (("raw", "phi"), True, True), (("other",), False, False)):
+        place = replace(source(*path), folder_labels={"/raw/phi": {"names": "restricted"}})
+        assert names_withheld(AGENT, place) is here
+        assert names_withheld(AGENT, place, below=True) is below
+        assert not names_withheld(REQUESTER, place, below=True)
+
+
+def test_an_example_can_say_which_folders_have_labels() -> None:
+    example = '// example {} {{"source": "krios1:/raw", "source_folder_labels": {{"/raw/phi": {{"class": "phi"}}}}}}'
+    assert isinstance(check_policy(LABELLED + example.format("denied")), PolicySet)
+    assert isinstance(check_policy(LABELLED + example.format("allowed")), PolicyProblems)
+
+
+def test_a_record_that_does_not_say_which_folders_have_labels_is_denied() -> None:
+    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    del record["resource"]["source"]["labelled"]
+    assert redecide(policy(LABELLED), json.dumps(record)).outcome == "denied"
+    older = {name: value for name, value in record["context"].items() if name not in SINCE_FIFTH}
+    text = json.dumps({**record, "form": "4", "context": older})
+    assert redecide(policy(LABELLED), text).outcome == "allowed"

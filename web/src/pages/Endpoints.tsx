@@ -43,7 +43,7 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
       label={t("endpoints.title")}
       heads={[t("endpoints.name"), t("transfers.state"), t("endpoints.access"), t("endpoints.node"), t("endpoints.space"), t("endpoints.labels")]}
     >
-      {endpoints.map(({ id, aliases, online, access, node, root, free_bytes: free, total_bytes: total, labels }) => (
+      {endpoints.map(({ id, aliases, online, access, node, root, free_bytes: free, total_bytes: total, labels, folder_labels: folders }) => (
         <Table.Tr key={id}>
           <Table.Td>
             <strong>{visible(id)}</strong>
@@ -71,6 +71,16 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
               ))}
               {Object.keys(labels).length === 0 && t("value.none")}
             </Group>
+            {Object.entries(folders ?? {}).map(([path, own]) => (
+              <div key={path} className={classes.second}>
+                {t("endpoints.folderLabels", {
+                  path: visible(path),
+                  labels: Object.entries(own)
+                    .map(([name, value]) => `${visible(name)}=${visible(value)}`)
+                    .join(", "),
+                })}
+              </div>
+            ))}
           </Table.Td>
         </Table.Tr>
       ))}

@@ -1,5 +1,6 @@
 """Commands about places: health, endpoints, browse, nodes; and the site's policy."""
 
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +60,7 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
                 e.access,
                 "online" if e.online else "offline",
                 byte_size(e.free_bytes) if e.free_bytes is not None else "",
-                ", ".join(f"{key}={value}" for key, value in e.labels.items()),
+                "; ".join(_labelled(e)),
             )
             for e in found
         )
@@ -76,13 +77,17 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
 
 @endpoints.command("label")
 def endpoints_label(
-    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="An endpoint's id or alias.")],
+    place: Annotated[
+        str, typer.Argument(metavar="ENDPOINT[:/PATH]", help="An endpoint's id or alias, or a folder of it.")
+    ],
     labels: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Labels to set.")] = None,
     *,
     remove: Annotated[list[str] | None, typer.Option(metavar="KEY", help="Labels to remove; again for more.")] = None,
     json: Json = False,
 ) -> None:
-    """Set and remove labels of an endpoint, which policy decides on, in your own session; the others stay."""
+    """Set and remove labels of an endpoint or a folder, which policy decides on, in your own session; others stay."""
+    endpoint, _, path = place.partition(":")
+    path = path.rstrip("/")
     pairs = [label.partition("=") for label in labels or ()]
     bad = next((key for key, equals, value in pairs if not (key and equals and value)), None)
     if bad is not None:
@@ -94,14 +99,31 @@ def endpoints_label(
 
     def work(command: Command) -> None:
         known = next((e for e in command.wait(command.headrace.endpoints()) if endpoint in {e.id, *e.aliases}), None)
-        kept = {key: value for key, value in (known.labels if known else {}).items() if key not in (remove or ())}
-        update = m.EndpointUpdate(labels=kept | {key: value for key, _, value in pairs})
+        had: Mapping[str, str] = {}
+        if known is not None:
+            had = known.folder_labels.get(path, {}) if path else known.labels
+        wanted = {key: value for key, value in had.items() if key not in (remove or ())}
+        wanted |= {key: value for key, _, value in pairs}
+        others = known.folder_labels if known is not None else {}
+        update = m.EndpointUpdate(folder_labels={**others, path: wanted}) if path else m.EndpointUpdate(labels=wanted)
         changed = proven(command, update, partial(command.headrace.update_endpoint, known.id if known else endpoint))
-        said = ", ".join(f"{key}={value}" for key, value in sorted(changed.labels.items())) or "none"
-        command.out.say(f"Labels of {visible(changed.id)}: {visible(said)}")
+        now = changed.folder_labels.get(path, {}) if path else changed.labels
+        where = f"{changed.id}:{path}" if path else changed.id
+        command.out.say(f"Labels of {visible(where)}: {visible(_written(now) or 'none')}")
         command.out.document(changed)
 
     run(work, as_json=json)
+
+
+def _labelled(endpoint: m.Endpoint) -> Iterator[str]:
+    """Write an endpoint's labels, and those of its folders behind their paths."""
+    if endpoint.labels:
+        yield _written(endpoint.labels)
+    yield from (f"{path}: {_written(labels)}" for path, labels in sorted(endpoint.folder_labels.items()))
+
+
+def _written(labels: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 
 def browse(

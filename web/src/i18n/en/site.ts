@@ -28,6 +28,7 @@ export const site = {
   "endpoints.empty.detail": "Let a node join; each of its roots becomes an endpoint.",
   "endpoints.free": "{free} free ({share} %)",
   "endpoints.labels": "Labels",
+  "endpoints.folderLabels": "{path}: {labels}",
   "endpoints.lead": "Endpoints are the names people use. Nodes are the processes behind them; each declares its own roots.",
   "endpoints.name": "Endpoint",
   "endpoints.node": "Node and root",

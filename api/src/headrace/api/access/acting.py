@@ -271,8 +271,8 @@ class Acting:
 
     async def endpoints(self) -> m.Page[m.Endpoint]:
         """As in the port."""
-        async with self._may("endpoints"):
-            return m.Page(items=await self._do.endpoints.list())
+        async with self._may("endpoints") as caller:
+            return m.Page(items=await self._do.endpoints.list(caller))
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""

@@ -141,6 +141,7 @@ def at(known: Known, path: str) -> ResolvedEndpoint:
         into=path.endswith("/"),
         access=known.access,
         labels=known.labels,
+        folder_labels=known.folder_labels,
     )
 
 

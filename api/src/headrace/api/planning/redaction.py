@@ -1,4 +1,4 @@
-"""Names that assistants are not told: those below an endpoint with the label `names=restricted`.
+"""Names that assistants are not told: those below an endpoint, or a folder of one, with the label `names=restricted`.
 
 `withheld` decides it, `redacted` leaves them out of whatever is shown. Counts, sizes, states and codes stay. Of what
 another assistant or the person planned (a token with `transfer:read:all`), the places and words are left out as well:
@@ -6,17 +6,18 @@ they are names, too, and not ones that this assistant was told or chose.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
 from typing import Final, TypeVar
 
 from headrace.api.caller import Caller
 from headrace.api.planning.locations import asker_of, at
 from headrace.api.sites.endpoints import Endpoints, Known
-from headrace.api.sites.halts import roots_of
+from headrace.api.sites.halts import End, ends_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
-from headrace.guardrails import names_withheld
+from headrace.guardrails import Refused, ResolvedEndpoint, names_withheld
 
 WITHHELD: Final = "The details hold names that are withheld from assistants; the requester sees them."
 _PATH: Final = "…"
@@ -37,7 +38,7 @@ class Redaction:
         known = await self._endpoints.registry(tx)
         asker = asker_of(caller.principal)
         return [
-            any(place is None or names_withheld(asker, at(place, "/")) for place in _places(plan, known))
+            any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known))
             for plan in plans
         ]
 
@@ -137,14 +138,26 @@ def _place(location: str) -> str:
     return f"{endpoint}:/{_PATH}"
 
 
-def _places(plan: PlanRow, known: Sequence[Known]) -> list[Known | None]:
-    """Return the endpoints that a plan is about as they are now, `None` for one that is gone."""
+def _places(plan: PlanRow, known: Sequence[Known]) -> list[ResolvedEndpoint | None]:
+    """Return the folders that a plan is about as they are now, `None` for one whose endpoint is gone."""
     if plan.document is not None:
-        roots = roots_of(plan.document)
-        found = [next((one for one in known if (one.node_key, one.root) == root), None) for root in roots]
-        return found or [None]
+        return [_found(end, known) for end in ends_of(plan.document)] or [None]
     card = m.Plan.model_validate_json(plan.card)
     if card.intent is None:
         return []
-    names = {location.partition(":")[0] for location in (card.intent.source, card.intent.destination)}
-    return [next((one for one in known if one.is_named(name)), None) for name in names]
+    locations = [location.partition(":") for location in (card.intent.source, card.intent.destination)]
+    found = [(next((one for one in known if one.is_named(name)), None), path) for name, _, path in locations]
+    return [_at(one, path) if one else None for one, path in found]
+
+
+def _found(end: End, known: Sequence[Known]) -> ResolvedEndpoint | None:
+    one = next((one for one in known if (one.node_key, one.root) == (end.node, end.root)), None)
+    return replace(at(one, "/"), path=end.path) if one else None
+
+
+def _at(known: Known, path: str) -> ResolvedEndpoint:
+    """Return the place at a path; of one that can't be read, the whole endpoint."""
+    try:
+        return at(known, path)
+    except Refused:
+        return at(known, "/")

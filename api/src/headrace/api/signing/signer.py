@@ -51,6 +51,7 @@ from headrace.guardrails import (
     Unreleased,
     canonical,
     digest,
+    labels_record,
     missing_consent,
     permit_body,
     receipt_body,
@@ -389,8 +390,9 @@ def _folder_now(endpoints: Mapping[tuple[str, str], Labelled], place: JsonObject
         raise ServiceError(
             Code.UNKNOWN_ENDPOINT, f"endpoint `{folder['endpoint']}` is gone; list endpoints with `headrace endpoints`"
         )
-    labels = sorted(f"{name}={value}" for name, value in known.labels.items())
-    return {**folder, "endpoint": known.id, "labels": labels}
+    path = folder["path"]
+    labels = labels_record(list(map(str, path)) if isinstance(path, list) else (), known.labels, known.folder_labels)
+    return {**folder, "endpoint": known.id, **labels}
 
 
 def _mapping(value: Json) -> JsonObject:

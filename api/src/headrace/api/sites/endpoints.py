@@ -14,9 +14,10 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, NodeRow
+from headrace.auth import Scope
 from headrace.client import models as m
 from headrace.engine import NodeAttached, NodeRoot
-from headrace.guardrails import Access, endpoint_name_fault, new_id, shown
+from headrace.guardrails import Access, endpoint_name_fault, new_id, path_text, read_path, shown
 
 _LABEL = re.compile(r"[A-Za-z0-9][\w.@ /-]{0,119}")
 
@@ -32,6 +33,7 @@ class Known:
     root: str
     access: Access
     labels: Mapping[str, str]
+    folder_labels: Mapping[str, Mapping[str, str]]
 
     def is_named(self, name: str) -> bool:
         """Whether `name` is its id or an alias, whatever the case."""
@@ -44,6 +46,7 @@ class Labelled:
 
     id: str
     labels: Mapping[str, str]
+    folder_labels: Mapping[str, Mapping[str, str]]
 
 
 _ENDPOINTS = (
@@ -52,7 +55,7 @@ _ENDPOINTS = (
     .where(NodeRow.state != "revoked")
 )
 _LABELS = (
-    select(EndpointRow.node_key, EndpointRow.root, EndpointRow.labels, EndpointNameRow.name)
+    select(EndpointRow.node_key, EndpointRow.root, EndpointRow.labels, EndpointRow.folder_labels, EndpointNameRow.name)
     .join(EndpointNameRow, EndpointNameRow.endpoint == EndpointRow.pk)
     .join(NodeRow, NodeRow.key == EndpointRow.node_key)
     .where(
@@ -84,7 +87,10 @@ class Endpoints:
     async def labels(self, tx: Tx, nodes: Sequence[str]) -> dict[tuple[str, str], Labelled]:
         """Return the id and labels that the endpoints of these nodes (by key) have now, by node and root."""
         found = await tx.execute(_LABELS, {"nodes": nodes})
-        return {(node, root): Labelled(name, json.loads(labels)) for node, root, labels, name in found}
+        return {
+            (node, root): Labelled(name, json.loads(labels), json.loads(folders))
+            for node, root, labels, folders, name in found
+        }
 
     async def find(self, tx: Tx, name: str) -> Known:
         """Return the endpoint with this id or alias, or refuse."""
@@ -123,10 +129,13 @@ class Endpoints:
                     name = (await tx.scalars(select(EndpointNameRow.name).where(*known))).one()
                     await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
 
-    async def list(self) -> list[m.Endpoint]:
-        """Every endpoint, with whether its node is attached."""
+    async def list(self, caller: Caller) -> list[m.Endpoint]:
+        """Every endpoint, with whether its node is attached; names of folders only for who may give them labels."""
+        principal = caller.principal
+        told = principal.agent is None and principal.may(Scope.POLICY_WRITE)
         async with self._core.database.read() as tx:
-            return [self._view(known) for known in await self.registry(tx)]
+            shown = [self._view(known) for known in await self.registry(tx)]
+        return shown if told else [one.model_copy(update={"folder_labels": {}}) for one in shown]
 
     async def meant(self, name: str) -> tuple[str, str]:
         """Return the key of the endpoint with this id or alias, and all it stands for, for a yes about it alone."""
@@ -139,6 +148,7 @@ class Endpoints:
         """Rename an endpoint, or replace its aliases or labels; `endpoint` is its key, as `meant` says."""
         if update.labels is not None:
             _check_labels(update.labels)
+        folders = None if update.folder_labels is None else _folders(update.folder_labels)
         async with self._core.database.write() as tx:
             row = await tx.get(EndpointRow, endpoint)
             if row is None:
@@ -150,9 +160,13 @@ class Endpoints:
                 await self._rename(tx, row, update.id or known.id, aliases)
             if update.labels is not None:
                 row.labels = json.dumps(update.labels, sort_keys=True)
+            if folders is not None:
+                row.folder_labels = json.dumps(folders, sort_keys=True)
             names = update.model_dump(mode="json", exclude_none=True, include={"id", "aliases"})
             detail = {"endpoint": known.id, **names}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
+            if folders is not None:
+                detail["folder_labels"] = row.folder_labels
             await self._core.audit.append(
                 tx, m.AuditKind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail
             )
@@ -227,6 +241,7 @@ class Endpoints:
             root=known.root,
             access=known.access,
             labels=dict(known.labels),
+            folder_labels={path: dict(labels) for path, labels in known.folder_labels.items()},
             online=root is not None,
             free_bytes=root.free_bytes if root else None,
             total_bytes=root.total_bytes if root else None,
@@ -234,7 +249,8 @@ class Endpoints:
 
 
 def _known(row: EndpointRow, node_name: str, names: list[str]) -> Known:
-    return Known(names[0], tuple(names[1:]), row.node_key, node_name, row.root, row.access, json.loads(row.labels))
+    labels, folders = json.loads(row.labels), json.loads(row.folder_labels)
+    return Known(names[0], tuple(names[1:]), row.node_key, node_name, row.root, row.access, labels, folders)
 
 
 def _name_fault(name: str) -> str | None:
@@ -243,11 +259,28 @@ def _name_fault(name: str) -> str | None:
     return endpoint_name_fault(name)
 
 
-def _check_labels(labels: Mapping[str, str]) -> None:
+def _folders(given: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the labels of folders by path as it is written everywhere; raises the rails about paths."""
+    found: dict[str, dict[str, str]] = {}
+    for path, labels in given.items():
+        _check_labels(labels, "folder_labels")
+        components = read_path(path)
+        if not components:
+            raise ServiceError(
+                Code.INVALID_REQUEST,
+                "`/` is the endpoint itself; give that its labels as `labels`",
+                fields=("folder_labels",),
+            )
+        if labels:
+            found.setdefault(path_text(components), {}).update(labels)
+    return found
+
+
+def _check_labels(labels: Mapping[str, str], field: str = "labels") -> None:
     for text in (*labels.keys(), *labels.values()):
         if not _LABEL.fullmatch(text):
             raise ServiceError(
                 Code.INVALID_REQUEST,
                 f"`{shown(text)}` can't be part of a label; use letters, digits and `_.@ /-`, first a letter or digit",
-                fields=("labels",),
+                fields=(field,),
             )

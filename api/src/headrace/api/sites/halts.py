@@ -207,14 +207,28 @@ class Halts:
         return text[: m.MAX_REASON] or "no reason is given"
 
 
-def roots_of(document: str) -> tuple[Root, ...]:
-    """Return the roots that a sealed plan is about, each once; none of a document that can't be read."""
+@dataclass(frozen=True, slots=True)
+class End:
+    """A folder or file that a sealed plan is about."""
+
+    node: str
+    root: str
+    path: tuple[str, ...]
+
+
+def ends_of(document: str) -> tuple[End, ...]:
+    """Return the source and destination of a sealed plan; none of a document that can't be read."""
     try:
         execution = json.loads(json.loads(document)["body"])["execution"]
-        ends = [(end["node"], end["root"]) for end in (execution["source"], execution["destination"])]
+        ends = (execution["source"], execution["destination"])
+        return tuple(End(end["node"], end["root"], tuple(end["path"])) for end in ends)
     except (ValueError, KeyError, TypeError):
         return ()
-    return tuple(dict.fromkeys(ends))
+
+
+def roots_of(document: str) -> tuple[Root, ...]:
+    """Return the roots that a sealed plan is about, each once; none of a document that can't be read."""
+    return tuple(dict.fromkeys((end.node, end.root) for end in ends_of(document)))
 
 
 def _what(row: HaltRow) -> str:

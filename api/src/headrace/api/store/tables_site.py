@@ -258,6 +258,7 @@ class EndpointRow(Base):
     root: Mapped[str] = mapped_column(String(120))
     access: Mapped[Literal["read", "write", "delete"]] = mapped_column(String(8))
     labels: Mapped[str] = mapped_column(Text, default="{}")
+    folder_labels: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
     created: Mapped[datetime] = mapped_column(Utc)
 
 

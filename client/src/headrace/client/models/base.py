@@ -79,6 +79,14 @@ Labels = Annotated[
     BeforeValidator(partial(_of_at_most, _MAX_LABELS + MAX_UNKNOWN_FIELDS)),
 ]
 
+_MAX_LABELLED: Final = 100
+FolderLabels = Annotated[
+    dict[Location, Labels],
+    Field(max_length=_MAX_LABELLED),
+    BeforeValidator(partial(_of_at_most, _MAX_LABELLED + MAX_UNKNOWN_FIELDS)),
+]
+"""Labels of folders of an endpoint, by path."""
+
 
 class Model(BaseModel):
     """Base: frozen, unknown fields refused (a typing mistake in a request must not be ignored)."""

@@ -180,7 +180,7 @@ class AuditKind(_Kind):
     ENDPOINT_CHANGED = (
         "endpoint_changed",
         "an endpoint's names, labels or access changed",
-        "endpoint id aliases labels access",
+        "endpoint id aliases labels folder_labels access",
     )
     HALTED = "halted", "an operator halted something", "scope subject name reason"
     HALT_RELEASED = "halt_released", "an operator released something", "scope subject name"

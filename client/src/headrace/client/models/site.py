@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Labels, Model, Name, Page, Proven, Reason
+from headrace.client.models.base import Count, FolderLabels, Handle, Labels, Model, Name, Page, Proven, Reason
 
 
 class Endpoint(Model):
@@ -19,6 +19,8 @@ class Endpoint(Model):
     root: str
     access: Literal["read", "write", "delete"]
     labels: dict[str, str] = {}
+    folder_labels: dict[str, dict[str, str]] = {}
+    """Labels of folders in it, by path; shown to who may give them, and to no assistant."""
     online: bool
     free_bytes: Count | None = None
     total_bytes: Count | None = None
@@ -30,6 +32,8 @@ class EndpointUpdate(Proven):
     id: Name | None = None
     aliases: Annotated[list[Name], Field(max_length=16)] | None = None
     labels: Labels | None = None
+    folder_labels: FolderLabels | None = None
+    """All folders that have labels of their own, by path (`/raw/phi`)."""
 
 
 class Entry(Model):

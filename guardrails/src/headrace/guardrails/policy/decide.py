@@ -31,6 +31,7 @@ from headrace.guardrails.policy.record import (
     asked_folder,
     cedar_entities,
     cedar_request,
+    labels_of,
     read_record,
     record_of,
     route_record,
@@ -126,6 +127,8 @@ TOO_MANY_PLACES: Final = RuleReason(
 _NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
 """What stands in `qos_rules` where no rule names a class."""
 
+_RESTRICTED: Final = "names=restricted"
+
 _log = logging.getLogger(__name__)
 
 
@@ -174,9 +177,15 @@ def replay(policies: PolicySet, decision: Decision) -> Decision:
     return redecide(policies, decision.context_json)
 
 
-def names_withheld(caller: Caller, folder: ResolvedEndpoint) -> bool:
-    """Whether the caller gets counts instead of names there (label `names` is `restricted`, and an agent asks)."""
-    return caller.agent is not None and folder.labels.get("names") == "restricted"
+def names_withheld(caller: Caller, folder: ResolvedEndpoint, *, below: bool = False) -> bool:
+    """Whether the caller gets counts instead of names there (label `names` is `restricted`, and an agent asks).
+
+    With `below`, what lies below the folder counts as well.
+    """
+    if caller.agent is None:
+        return False
+    own, under = labels_of(folder.path, folder.labels, folder.folder_labels)
+    return _RESTRICTED in own or (below and any(_RESTRICTED in labels for _, labels in under))
 
 
 def _decided(
@@ -196,7 +205,7 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str) -> D
     decision = _evaluate(policies, record, context_json)
     if decision.outcome == "denied":
         return decision
-    places = inside(record, policies.places)
+    places = inside(record, policies.places, labels=policies.reads_labels)
     if len(places) > MAX_PLACES:
         return _denied((TOO_MANY_PLACES,), policies.version, context_json)
     for place in places:

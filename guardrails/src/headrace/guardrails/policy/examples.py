@@ -174,8 +174,18 @@ def _folder(end: str, fields: dict[str, Json]) -> JsonObject:
         path=tuple(part for part in match["path"].split("/") if part),
         kind=_text(fields.pop(f"{end}_kind", "posix")),
         labels={name: _text(value) for name, value in labels.items()},
+        folder_labels=_folder_labels(end, fields.pop(f"{end}_folder_labels", {})),
     )
     return folder_record(folder)
+
+
+def _folder_labels(end: str, given: Json) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for path, labels in given.items() if isinstance(given, Mapping) else [("", None)]:
+        if not path.startswith("/") or not isinstance(labels, Mapping):
+            raise _UnreadableError(what=f"`{end}_folder_labels` is an object: path (`/raw/phi`) to an object of texts")
+        found[path] = {name: _text(value) for name, value in labels.items()}
+    return found
 
 
 def _action(value: Json) -> PolicyAction:

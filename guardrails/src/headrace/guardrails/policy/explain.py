@@ -234,7 +234,7 @@ def _typed(record: JsonObject) -> JsonObject:
 
 def _places(record: JsonObject, policies: PolicySet) -> Iterator[_Step]:
     """Leave out the places whose rules are in the way."""
-    rests = [place.rest for place in inside(record, policies.places)]
+    rests = [place.rest for place in inside(record, policies.places, labels=policies.reads_labels)]
     if not 0 < len(rests) <= _MAX_PLACES:
         return
 

@@ -4,6 +4,8 @@
 that takes `/raw/phi` along. A request for a folder is therefore decided once for the folder, and once more for each
 place in it that a rule names; the strictest answer holds. Policies tell places apart by these names only, so nothing in
 the folder can be decided otherwise than one of these.
+
+The same holds for folders with labels of their own: what a request takes along of them is decided with their labels.
 """
 
 from bisect import bisect_right
@@ -52,8 +54,8 @@ def sorted_places(paths: frozenset[str]) -> Places:
     return tuple(sorted({components for path in paths if (components := _components(path))}))
 
 
-def inside(record: JsonObject, named: Places) -> list[Inside]:
-    """Find the places that the request takes along and a rule names.
+def inside(record: JsonObject, named: Places, *, labels: bool) -> list[Inside]:
+    """Find the places that the request takes along and a rule names; with `labels` those that have labels, too.
 
     Contents keep their path below the folder, so a place inside one end is a place inside the other, too. What an
     exclude pattern certainly leaves out is not taken along.
@@ -61,11 +63,15 @@ def inside(record: JsonObject, named: Places) -> list[Inside]:
     resource = _mapping(record["resource"])
     exclude = [str(pattern) for pattern in _sequence(resource["exclude"])]
     if record["action"] == "browse":
-        below = sorted(_rests(resource, named)) if resource["below"] else []
+        below = sorted({*_rests(resource, named), *_labelled(resource, wanted=labels)}) if resource["below"] else []
         kept = [rest for rest in below if not left_out(rest, exclude)]
         return [Inside(rest, _text(resource, rest), {**record, "resource": _moved(resource, rest)}) for rest in kept]
     ends = {end: _mapping(resource[end]) for end in _ENDS}
-    found = {rest: end for end in reversed(_ENDS) for rest in _rests(ends[end], named)}
+    found = {
+        rest: end
+        for end in reversed(_ENDS)
+        for rest in (*_rests(ends[end], named), *_labelled(ends[end], wanted=labels))
+    }
     return [
         Inside(rest, _text(ends[found[rest]], rest), {**record, "resource": {**resource, **_both(ends, rest)}})
         for rest in sorted(found)
@@ -101,12 +107,24 @@ def _rests(folder: JsonObject, named: Places) -> Iterator[tuple[str, ...]]:
         yield components[len(path) :]
 
 
+def _labelled(folder: JsonObject, *, wanted: bool) -> list[tuple[str, ...]]:
+    """Find the folders below one that have labels of their own, as what follows its path."""
+    found = [tuple(map(str, _sequence(_mapping(one)["path"]))) for one in _sequence(folder["labelled"])]
+    return found if wanted else []
+
+
 def _both(ends: Mapping[str, JsonObject], rest: Sequence[str]) -> JsonObject:
     return {end: _moved(folder, rest) for end, folder in ends.items()}
 
 
 def _moved(folder: JsonObject, rest: Sequence[str]) -> JsonObject:
-    return {**folder, "path": [*_sequence(folder["path"]), *rest]}
+    """Write the folder at `rest` below one: it has the labels of all that it lies in."""
+    labels = {str(label) for label in _sequence(folder["labels"])}
+    for one in map(_mapping, _sequence(folder["labelled"])):
+        path = list(map(str, _sequence(one["path"])))
+        if path == list(rest[: len(path)]):
+            labels |= {str(label) for label in _sequence(one["labels"])}
+    return {**folder, "path": [*_sequence(folder["path"]), *rest], "labels": sorted(labels), "labelled": []}
 
 
 def _text(folder: JsonObject, rest: Sequence[str]) -> str:

@@ -101,6 +101,11 @@ class PolicySet:
         """Facts and attributes that rules look at."""
         return frozenset[str]().union(*(rule.attributes for rule in self.rules))
 
+    @property
+    def reads_labels(self) -> bool:
+        """Whether rules look at labels of places."""
+        return "labels" in self.attributes
+
     def unknown_classes(self, known: Collection[str]) -> tuple[PolicyProblem, ...]:
         """Find the rules whose `@qos` names a class that is not one of these."""
         said = f"`@qos` names a class that there is not; there are {', '.join(sorted(known))}"

@@ -5,7 +5,7 @@ decimal strings, and the `form` of all that. Deciding reads nothing else, so a r
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from headrace.guardrails.intents.origins import SLOTS, OriginKind, kinds_of
@@ -87,13 +87,27 @@ def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
         raise TypeError(record)
     known = _KNOWN_SINCE_MOMENTS if "files" not in context else frozenset(_UNKNOWN)
     unknown = {name: value for name, value in _UNKNOWN.items() if name in lacking & known}
+    if form == FORM:
+        return record, lacking
     if form != _FIRST_FORM:
-        return {**record, "context": {**context, **unknown}}, lacking
+        return {**record, "resource": _with_labelled(resource), "context": {**context, **unknown}}, lacking
     browses = record["action"] == "browse"
     added: JsonObject = {"below": True, "exclude": []} if browses else {"include": [], "exclude": []}
     facts = {name: value for name, value in context.items() if name != "approvals"}
-    filled = {**record, "resource": {**resource, **added}, "context": {**facts, **unknown, "start": context["now"]}}
+    filled = {
+        **record,
+        "resource": {**_with_labelled(resource), **added},
+        "context": {**facts, **unknown, "start": context["now"]},
+    }
     return filled, lacking
+
+
+def _with_labelled(resource: JsonObject) -> JsonObject:
+    """Give each folder of an earlier form the labels below it: none, unless its service has looked since."""
+    none: JsonObject = {"labelled": []}
+    if "path" in resource:
+        return {**none, **resource}
+    return {name: {**none, **part} if isinstance(part, Mapping) else part for name, part in resource.items()}
 
 
 def asked_folder(folder: ResolvedEndpoint, reach: Reach, exclude: tuple[str, ...] = ()) -> JsonObject:
@@ -103,8 +117,37 @@ def asked_folder(folder: ResolvedEndpoint, reach: Reach, exclude: tuple[str, ...
 
 def folder_record(folder: ResolvedEndpoint) -> JsonObject:
     """Write a folder as it is stored in a record."""
-    labels = sorted(f"{name}={value}" for name, value in folder.labels.items())
-    return {"endpoint": folder.endpoint, "kind": folder.kind, "labels": labels, "path": folder.path}
+    labels = labels_record(folder.path, folder.labels, folder.folder_labels)
+    return {"endpoint": folder.endpoint, "kind": folder.kind, "path": folder.path, **labels}
+
+
+def labels_record(
+    path: Sequence[str], labels: Mapping[str, str], folder_labels: Mapping[str, Mapping[str, str]]
+) -> JsonObject:
+    """Write the labels of a folder and of those below it as they are stored in a record."""
+    own, below = labels_of(path, labels, folder_labels)
+    return {"labels": sorted(own), "labelled": [{"path": rest, "labels": sorted(texts)} for rest, texts in below]}
+
+
+def labels_of(
+    path: Sequence[str], labels: Mapping[str, str], folder_labels: Mapping[str, Mapping[str, str]]
+) -> tuple[frozenset[str], tuple[tuple[tuple[str, ...], frozenset[str]], ...]]:
+    """Return a folder's labels (`name=value`) and those of folders below it, by their paths from there.
+
+    It has its own, its endpoint's, and those of all that it lies in.
+    """
+    here, own, below = tuple(path), _label_texts(labels), []
+    for where in sorted(folder_labels):
+        components, texts = tuple(filter(None, where.split("/"))), _label_texts(folder_labels[where])
+        if components == here[: len(components)]:
+            own |= texts
+        elif components[: len(here)] == here:
+            below.append((components[len(here) :], texts))
+    return own, tuple(below)
+
+
+def _label_texts(labels: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(f"{name}={value}" for name, value in labels.items())
 
 
 def route_record(route: Route) -> JsonObject:

@@ -25,6 +25,9 @@ class ResolvedEndpoint:
     access: Access = "read"
     kind: str = "posix"
     labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the endpoint."""
+    folder_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Labels of folders of the endpoint, by path (`/raw/phi`)."""
 
     @property
     def text(self) -> str:
