@@ -55,6 +55,8 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "halt": {"request": m.HaltRequest(scope="transfer", subject="tr_nothing", reason="x")},
         "release_halt": {"halt": "ht_nothing"},
         "check_policy": {"text": m.PolicyText(text="x")},
+        "policy_needs": {},
+        "guided_rules": {"asked": m.GuidedRequest(need="x")},
         "simulate_policy": {"text": m.PolicyText(text="x")},
         "who_may": {"asked": m.WhoMayRequest(source="lab:/")},
         "propose_policy": {"text": m.PolicyText(text="x")},

@@ -265,3 +265,22 @@ async def test_a_text_that_changed_while_its_examples_ran_is_not_published(
     changed.set()
     with refused("wrong_digest"):
         await publishing
+
+
+@pytest.mark.anyio
+async def test_the_guide_makes_rules_that_can_be_added_to_the_active_policy_or_a_text(quiet_site: Site) -> None:
+    port = quiet_site.ada.port
+    needs = {need.name: [one.name for one in need.asks] for need in await port.policy_needs()}
+    assert needs["group-writes"] == ["place", "group"]
+    assert len(needs) >= 10
+    [active] = await port.policies()
+    asked = m.GuidedRequest(need="group-writes", values={"place": "archive:/phi", "group": 'the "lab"'})
+    made = await port.guided_rules(asked)
+    assert made.contradicts == []
+    checked = await port.check_policy(m.PolicyText(text=f"{active.text}\n{made.text}"))
+    assert (checked.valid, made.rules[0] in {rule.id for rule in checked.rules}) == (True, True)
+    alone = await port.guided_rules(asked.model_copy(update={"text": OPEN}))
+    assert (await port.check_policy(m.PolicyText(text=OPEN + alone.text))).valid
+    with refused("invalid_request") as told:
+        await port.guided_rules(asked.model_copy(update={"values": {"place": "archive:/phi"}}))
+    assert list(told.value.problem.fields or ()) == ["group"]

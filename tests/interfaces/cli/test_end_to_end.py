@@ -491,6 +491,21 @@ def test_a_plan_is_dropped(anna: Person, here: str) -> None:
     assert anna.run("submit", planned["digest"], "--json").code != 0
 
 
+def test_the_guide_writes_a_rule_that_passes_the_check(service: Service, tmp_path: Path) -> None:
+    admin = service.admin
+    assert "no-writes" in admin.run("policy", "guide").out
+    made = admin.run("policy", "guide", "no-writes", "place=dst:/phi")
+    assert 'resource.destination.within.contains("/phi")' in made.out
+    text = tmp_path / "policy.cedar"
+    text.write_text(admin.run("policy", "show").out + made.out)
+    assert admin.run("policy", "check", str(text)).code == 0
+    again = admin.run("policy", "guide", "no-writes", "place=dst:/phi", "--for", str(text), "--json")
+    assert again.document["rules"] == ["no-writes-2"]
+    missing = admin.run("policy", "guide", "no-writes")
+    assert (missing.code, "`place` is missing" in missing.err) == (1, True)
+    assert admin.run("policy", "guide", "no-writes", "dst:/phi").code == 2
+
+
 def test_labels_are_set_and_removed_one_by_one(service: Service) -> None:
     admin = service.admin
     set_two = admin.prove("endpoints", "label", "src", "site=imaging", "names=restricted", "--json")

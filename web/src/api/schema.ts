@@ -995,6 +995,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/policies/guide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Guided Rules
+         * @description Make the rules of a need, with examples that hold beside a text; nothing is stored.
+         */
+        post: operations["guided_rules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/policies/needs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Policy Needs
+         * @description List what rules can be made for from a few values.
+         */
+        get: operations["policy_needs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/policies/simulate": {
         parameters: {
             query?: never;
@@ -1863,6 +1903,23 @@ export interface components {
             verdict: "approved" | "refused";
         };
         /**
+         * AskedValue
+         * @description A value that a need asks for.
+         */
+        AskedValue: {
+            /** Example */
+            example: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "place" | "group" | "approvers" | "label" | "time" | "tebibytes" | "gigabytes";
+            /** Name */
+            name: string;
+            /** Question */
+            question: string;
+        };
+        /**
          * AuditEvent
          * @description One link of the audit chain.
          */
@@ -2234,6 +2291,15 @@ export interface components {
              * @default []
              */
             aliases: string[];
+            /**
+             * Folder Labels
+             * @default {}
+             */
+            folder_labels: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            };
             /** Free Bytes */
             free_bytes?: number | null;
             /** Id */
@@ -2266,6 +2332,12 @@ export interface components {
         EndpointUpdate: {
             /** Aliases */
             aliases?: string[] | null;
+            /** Folder Labels */
+            folder_labels?: {
+                [key: string]: {
+                    [key: string]: string;
+                };
+            } | null;
             /** Id */
             id?: string | null;
             /** Labels */
@@ -2569,6 +2641,39 @@ export interface components {
             created: string;
             /** Id */
             id: string;
+        };
+        /**
+         * GuidedRequest
+         * @description The values of a need, and the text that the rules are to be added to (default: the active policy).
+         */
+        GuidedRequest: {
+            /** Need */
+            need: string;
+            /** Text */
+            text?: string | null;
+            /**
+             * Values
+             * @default {}
+             */
+            values: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * GuidedRules
+         * @description Cedar text to add to a policy: rules, with examples that hold beside the text that they were made for.
+         */
+        GuidedRules: {
+            /**
+             * Contradicts
+             * @description examples of the text that hold no longer with these rules: change or remove them
+             * @default []
+             */
+            contradicts: string[];
+            /** Rules */
+            rules: string[];
+            /** Text */
+            text: string;
         };
         /**
          * Halt
@@ -3401,6 +3506,13 @@ export interface components {
             /** Next */
             next?: string | null;
         };
+        /** PolicyNeedPage */
+        Page_PolicyNeed_: {
+            /** Items */
+            items: components["schemas"]["PolicyNeed"][];
+            /** Next */
+            next?: string | null;
+        };
         /** PolicyVersionPage */
         Page_PolicyVersion_: {
             /** Items */
@@ -4005,6 +4117,21 @@ export interface components {
             was: "allowed" | "confirm" | "approve" | "denied";
             /** Why */
             why: string;
+        };
+        /**
+         * PolicyNeed
+         * @description Something that sites need, for which rules can be made from a few values.
+         */
+        PolicyNeed: {
+            /**
+             * Asks
+             * @default []
+             */
+            asks: components["schemas"]["AskedValue"][];
+            /** Name */
+            name: string;
+            /** Title */
+            title: string;
         };
         /**
          * PolicyProblem
@@ -5687,6 +5814,7 @@ export type AllowedAction = components['schemas']['AllowedAction'];
 export type Alternative = components['schemas']['Alternative'];
 export type Approval = components['schemas']['Approval'];
 export type ApprovalView = components['schemas']['ApprovalView'];
+export type AskedValue = components['schemas']['AskedValue'];
 export type AuditEvent = components['schemas']['AuditEvent'];
 export type AuditVerdict = components['schemas']['AuditVerdict'];
 export type Changes = components['schemas']['Changes'];
@@ -5714,6 +5842,8 @@ export type GroupBinding = components['schemas']['GroupBinding'];
 export type GroupBindings = components['schemas']['GroupBindings'];
 export type GroupBindingsRequest = components['schemas']['GroupBindingsRequest'];
 export type GroupProposal = components['schemas']['GroupProposal'];
+export type GuidedRequest = components['schemas']['GuidedRequest'];
+export type GuidedRules = components['schemas']['GuidedRules'];
 export type Halt = components['schemas']['Halt'];
 export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
@@ -5753,6 +5883,7 @@ export type PageOpenSession = components['schemas']['Page_OpenSession_'];
 export type PagePasskey = components['schemas']['Page_Passkey_'];
 export type PagePerson = components['schemas']['Page_Person_'];
 export type PagePlan = components['schemas']['Page_Plan_'];
+export type PagePolicyNeed = components['schemas']['Page_PolicyNeed_'];
 export type PagePolicyVersion = components['schemas']['Page_PolicyVersion_'];
 export type PageQosVersion = components['schemas']['Page_QosVersion_'];
 export type PageQuotaUse = components['schemas']['Page_QuotaUse_'];
@@ -5776,6 +5907,7 @@ export type PlannedQuality = components['schemas']['PlannedQuality'];
 export type PolicyCheck = components['schemas']['PolicyCheck'];
 export type PolicyExample = components['schemas']['PolicyExample'];
 export type PolicyFlip = components['schemas']['PolicyFlip'];
+export type PolicyNeed = components['schemas']['PolicyNeed'];
 export type PolicyProblem = components['schemas']['PolicyProblem'];
 export type PolicySimulation = components['schemas']['PolicySimulation'];
 export type PolicySuggestion = components['schemas']['PolicySuggestion'];
@@ -7562,6 +7694,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyCheck"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    guided_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GuidedRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GuidedRules"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    policy_needs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Page_PolicyNeed_"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

@@ -71,7 +71,7 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
               ))}
               {Object.keys(labels).length === 0 && t("value.none")}
             </Group>
-            {Object.entries(folders ?? {}).map(([path, own]) => (
+            {Object.entries(folders).map(([path, own]) => (
               <div key={path} className={classes.second}>
                 {t("endpoints.folderLabels", {
                   path: visible(path),

@@ -9,6 +9,7 @@ import { visible } from "../format/text";
 import { t, tn } from "../i18n";
 import { Draft } from "../versions/Draft";
 import { Examples } from "./Examples";
+import { Guide } from "./Guide";
 
 interface Props {
   /** The version whose text is changed; none on a site without any. */
@@ -25,7 +26,12 @@ export function Propose(props: Props) {
       editor={{ label: t("policies.editor"), language: "cedar" }}
       check={(text, note) => answer(api.POST("/api/v1/policies/check", { body: { text, note } }))}
       checked={(check, text) => <Checked check={check} text={text} />}
-      beside={(text, check, edit) => <Examples text={text} broken={brokenLines(check, text)} add={edit} />}
+      beside={(text, check, edit) => (
+        <>
+          <Guide text={text} add={edit} />
+          <Examples text={text} broken={brokenLines(check, text)} add={edit} />
+        </>
+      )}
       propose={(text, note) => answer(api.POST("/api/v1/policies", { body: { text, note } }))}
       changes={policiesQuery.queryKey}
     />

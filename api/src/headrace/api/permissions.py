@@ -78,6 +78,8 @@ ACCESS: Mapping[str, Access] = {
     "policies": _needs(Scope.TRANSFER_READ),
     "check_policy": _needs(Scope.POLICY_WRITE),
     "simulate_policy": _needs(Scope.POLICY_WRITE),
+    "policy_needs": _needs(Scope.POLICY_WRITE),
+    "guided_rules": _needs(Scope.POLICY_WRITE),
     "who_may": _needs(Scope.POLICY_WRITE),
     "propose_policy": _needs(Scope.POLICY_WRITE),
     "publish_policy": _needs(Scope.POLICY_WRITE, session=True),

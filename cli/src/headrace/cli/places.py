@@ -279,6 +279,51 @@ def policy_test(file: PolicyFile, *, json: Json = False) -> None:
     run(work, as_json=json)
 
 
+@policy.command("guide")
+def policy_guide(
+    need: Annotated[str | None, typer.Argument(help="What the rule is for; without it, needs are listed.")] = None,
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="What the need asks for.")
+    ] = None,
+    *,
+    beside: Annotated[
+        Path | None,
+        typer.Option("--for", metavar="FILE", exists=True, dir_okay=False, help="Text to add to; default: the active."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write the rule of a common need with its examples, to be added to a policy text; nothing is stored."""
+    pairs = [value.partition("=") for value in values or ()]
+    bad = next((name for name, equals, _ in pairs if not (name and equals)), None)
+    if bad is not None:
+        message = f"`{bad}` is no value: write NAME=VALUE"
+        raise typer.BadParameter(message)
+
+    def work(command: Command) -> None:
+        needs = command.wait(command.headrace.policy_needs())
+        if need is None:
+            rows = (
+                (one.name, one.title, " ".join(f"{asks.name}={asks.example}" for asks in one.asks)) for one in needs
+            )
+            command.out.show(table(("need", "what it says", "values, for example"), rows))
+            command.out.document(needs)
+            return
+        given = {name: value for name, _, value in pairs}
+        wanted = next((one for one in needs if one.name == need), None)
+        for asks in wanted.asks if wanted is not None and command.out.interactive else ():
+            if asks.name not in given:
+                given[asks.name] = typer.prompt(f"{asks.name} ({asks.question}, such as {asks.example})", err=True)
+        text = beside.read_text(encoding="utf-8") if beside is not None else None
+        made = command.wait(command.headrace.guided_rules(m.GuidedRequest(need=need, values=given, text=text)))
+        for line in made.text.splitlines():
+            command.out.say(line)
+        for line in made.contradicts:
+            command.out.note(f"An example of the text holds no longer with this; change or remove it: {line}")
+        command.out.document(made)
+
+    run(work, as_json=json)
+
+
 @policy.command("simulate")
 def policy_simulate(file: PolicyFile, *, json: Json = False) -> None:
     """List the earlier plans that a policy text would have decided otherwise; nothing is stored."""

@@ -349,6 +349,14 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.PolicySimulation, "policies/simulate", text)
 
+    async def policy_needs(self) -> m.Page[m.PolicyNeed]:
+        """As in the port."""
+        return await self._wire.get(m.Page[m.PolicyNeed], "policies/needs")
+
+    async def guided_rules(self, asked: m.GuidedRequest) -> m.GuidedRules:
+        """As in the port."""
+        return await self._wire.post(m.GuidedRules, "policies/guide", asked)
+
     async def who_may(self, asked: m.WhoMayRequest) -> m.Page[m.WhoMay]:
         """As in the port."""
         return await self._wire.post(m.Page[m.WhoMay], "policies/who", asked)

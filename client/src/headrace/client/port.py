@@ -289,6 +289,14 @@ class Headrace(Protocol):
         """Decide the newest 1,000 decided plans again under a valid policy text; lists each that would change."""
         ...
 
+    async def policy_needs(self) -> m.Page[m.PolicyNeed]:
+        """List what rules can be made for from a few values."""
+        ...
+
+    async def guided_rules(self, asked: m.GuidedRequest) -> m.GuidedRules:
+        """Make the rules of a need, with examples; nothing is stored."""
+        ...
+
     async def who_may(self, asked: m.WhoMayRequest) -> m.Page[m.WhoMay]:
         """Ask the active policy about every active person (500 at most), the mildest answers first."""
         ...

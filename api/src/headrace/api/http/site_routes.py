@@ -135,6 +135,18 @@ async def simulate_policy(port: Port, body: m.PolicyText) -> m.PolicySimulation:
     return await port.simulate_policy(body)
 
 
+@router.get("/policies/needs")
+async def policy_needs(port: Port) -> m.Page[m.PolicyNeed]:
+    """List what rules can be made for from a few values."""
+    return await port.policy_needs()
+
+
+@router.post("/policies/guide")
+async def guided_rules(port: Port, body: m.GuidedRequest) -> m.GuidedRules:
+    """Make the rules of a need, with examples that hold beside a text; nothing is stored."""
+    return await port.guided_rules(body)
+
+
 @router.post("/policies/who")
 async def who_may(port: Port, body: m.WhoMayRequest) -> m.Page[m.WhoMay]:
     """Ask the active policy about every active person."""

@@ -20,20 +20,23 @@ from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
 from headrace.guardrails import (
-    Caller as Asker,
-)
-from headrace.guardrails import (
+    NEEDS,
     Decision,
     Facts,
+    GuideError,
     Moment,
     PolicySet,
     ResolvedEndpoint,
     decide,
+    guided_rules,
     may_browse,
     may_plan,
     redecide,
     settle,
     why,
+)
+from headrace.guardrails import (
+    Caller as Asker,
 )
 
 REPLAYED = 1000
@@ -71,6 +74,30 @@ class PolicyQuestions:
         if caller.principal.agent is not None:  # names may be withheld from it
             flips = [flip.model_copy(update={"sentence": ""}) for flip in flips]
         return m.PolicySimulation(replayed=len(rows), flipped=len(flips), flips=flips[:LISTED])
+
+    def needs(self) -> list[m.PolicyNeed]:
+        """List what the guide makes rules for."""
+        return [
+            m.PolicyNeed(
+                name=need.name,
+                title=need.title,
+                asks=[
+                    m.AskedValue(name=one.name, kind=one.kind, question=one.question, example=one.example)
+                    for one in need.asks
+                ],
+            )
+            for need in NEEDS
+        ]
+
+    async def guided(self, asked: m.GuidedRequest) -> m.GuidedRules:
+        """Make the rules of a need, to be added to a text or to the active policy."""
+        active = self._policies.active
+        text = asked.text if asked.text is not None else active.text if active else None
+        try:
+            made = await asyncio.to_thread(guided_rules, asked.need, asked.values, text)
+        except GuideError as error:
+            raise ServiceError(Code.INVALID_REQUEST, str(error), fields=(error.name,)) from error
+        return m.GuidedRules(text=made.text, rules=list(made.rules), contradicts=list(made.contradicts))
 
     async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
         """Ask the active policy about every active person; an end that is left open is the mildest endpoint."""

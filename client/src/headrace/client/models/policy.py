@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from headrace.client.models.base import Count, Location, Model, Reason
+from headrace.client.models.base import Count, Location, Model, Name, Reason
 
 Outcome = Literal["allowed", "confirm", "approve", "denied"]
 
@@ -58,6 +58,44 @@ class PolicyCheck(Model):
         default=[], description="those of the text, each run; none if it can't be read"
     )
     suggested: list[PolicySuggestion] = Field(default=[], description="for rules about places that no example shows")
+
+
+class AskedValue(Model):
+    """A value that a need asks for."""
+
+    name: Name
+    kind: Literal["place", "group", "approvers", "label", "time", "tebibytes", "gigabytes"]
+    question: str
+    example: str
+
+
+class PolicyNeed(Model):
+    """Something that sites need, for which rules can be made from a few values."""
+
+    name: Name
+    title: str
+    asks: list[AskedValue] = []
+
+
+class GuidedRequest(Model):
+    """The values of a need, and the text that the rules are to be added to (default: the active policy)."""
+
+    need: Name
+    values: Annotated[
+        dict[Name, Annotated[str, StringConstraints(max_length=5000)]],
+        Field(max_length=16),
+    ] = {}
+    text: Annotated[str, StringConstraints(max_length=200_000)] | None = None
+
+
+class GuidedRules(Model):
+    """Cedar text to add to a policy: rules, with examples that hold beside the text that they were made for."""
+
+    text: str
+    rules: list[str]
+    contradicts: list[str] = Field(
+        default=[], description="examples of the text that hold no longer with these rules: change or remove them"
+    )
 
 
 class PolicyFlip(Model):
