@@ -2152,7 +2152,7 @@ export interface components {
             facts: components["schemas"]["DecidingFact"][];
             /**
              * Obligations
-             * @description `confirmation`, or `approval:ROLE_OR_GROUP:COUNT`
+             * @description `confirmation`, `approval:ROLE_OR_GROUP:COUNT`, or `trash:DAYSd`
              * @default []
              */
             obligations: string[];

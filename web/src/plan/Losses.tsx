@@ -17,16 +17,26 @@ export function losses(plan: Plan): string[] {
   if (survey == null || intent == null) return [];
   const said: string[] = [];
   const where = visible(intent.destination);
+  const kept = keptDays(plan);
+  const days = tn("count.days", kept);
   if (survey.overwrites > 0) {
     said.push(t("loss.overwrites", { files: tn("count.files", survey.overwrites), size: bytes(survey.overwritten_bytes), where }));
   }
   if (survey.deletes > 0) {
-    said.push(t("loss.deletes", { names: tn("count.names", survey.deletes), size: bytes(survey.deleted_bytes), where }));
+    const lost = { names: tn("count.names", survey.deletes), size: bytes(survey.deleted_bytes), where };
+    said.push(kept > 0 ? t("loss.deletes.kept", { ...lost, days }) : t("loss.deletes", lost));
   }
   if (intent.action === "move") {
-    said.push(t("loss.move", { files: tn("count.files", survey.files + survey.identical_files), where: visible(intent.source) }));
+    const moved = { files: tn("count.files", survey.files + survey.identical_files), where: visible(intent.source) };
+    said.push(kept > 0 ? t("loss.move.kept", { ...moved, days }) : t("loss.move", moved));
   }
   return said;
+}
+
+/** How many days a trash keeps what a plan deletes; 0 where it is gone at once. */
+function keptDays(plan: Plan): number {
+  const days = (plan.decision?.obligations ?? []).map((need) => Number(/^trash:(\d+)d$/.exec(need)?.[1] ?? 0));
+  return Math.max(0, ...days);
 }
 
 export function Losses({ plan, survey }: { plan: Plan; survey: SurveyCounts }) {

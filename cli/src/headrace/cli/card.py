@@ -58,7 +58,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
         most = f"{byte_size(plan.probe.max_bytes)} or {plan.probe.max_seconds} s each"
         grid.add_row("measures", Text(f"four legs of at most {most}; nothing is left there", style="bold"))
     elif plan.survey is not None:
-        _add_survey(grid, plan.survey)
+        _add_survey(grid, plan.survey, plan.decision.keep_days if plan.decision else None)
     if plan.eta_s is not None:
         found = plan.estimate
         time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
@@ -92,8 +92,12 @@ def _add_origins(grid: Table, plan: m.Plan) -> None:
 
 def _add_verdict(grid: Table, plan: m.Plan) -> None:
     """Add what speaks against the plan, what policy says, and what comes next."""
+    kept = plan.decision.keep_days if plan.decision else None
     for danger in plan.danger:
-        grid.add_row(Text("beware", style="red"), Text(_DANGER_WORDS.get(danger, visible(danger)), style="red"))
+        words = _DANGER_WORDS.get(danger, visible(danger))
+        if kept is not None and danger in {"delete_extraneous", "delete_source"}:
+            words = words.replace("are deleted", f"go to the trash for {plural(kept, 'day')}")
+        grid.add_row(Text("beware", style="red"), Text(words, style="red"))
     for refusal in plan.refusals:
         grid.add_row(Text("refused", style="red"), Text(f"{visible(refusal.message)} ({visible(refusal.rule)})"))
     if plan.decision is not None:
@@ -108,7 +112,8 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
         grid.add_row("next", Text(visible(step or plan.next_step.message), style="bold"))
 
 
-def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
+def _add_survey(grid: Table, survey: m.SurveyCounts, kept: int | None) -> None:
+    """Add what would move, be replaced and be deleted; `kept` are the days that a trash keeps that."""
     also = [
         plural(count, noun) for count, noun in ((survey.directories, "folder"), (survey.symlinks, "symlink")) if count
     ]
@@ -132,7 +137,8 @@ def _add_survey(grid: Table, survey: m.SurveyCounts) -> None:
         grid.add_row(Text("REPLACES", style="bold red"), Text(text, style="red"))
     if survey.deletes:
         lost = f"{plural(survey.deletes, 'entry')} ({byte_size(survey.deleted_bytes)}) at the destination"
-        text = f"{lost} will be deleted, which nothing undoes{_names(survey.deletes_sample, survey.deletes)}"
+        fate = "be deleted, which nothing undoes" if kept is None else f"go to the trash, kept {plural(kept, 'day')}"
+        text = f"{lost} will {fate}{_names(survey.deletes_sample, survey.deletes)}"
         grid.add_row(Text("DELETES", style="bold red"), Text(text, style="red"))
 
 

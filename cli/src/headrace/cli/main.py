@@ -70,8 +70,9 @@ SECTIONS: Final = {
 
 _UNDO: Final = (
     "there is no undo. To stop a transfer that runs: headrace cancel TRANSFER; what has arrived stays. Files that were "
-    "replaced or deleted are gone, unless the storage itself keeps snapshots. Before a plan runs, headrace losses PLAN "
-    "names what it would replace or delete, and headrace drop PLAN gives it up"
+    "replaced or deleted are gone, unless the storage itself keeps snapshots, or policy keeps what is deleted in a trash: "
+    "then headrace receipts get TRANSFER says where, and which command brings it back. Before a plan runs, headrace "
+    "losses PLAN names what it would replace or delete, and headrace drop PLAN gives it up"
 )
 _DELETE: Final = (
     "no command deletes by itself. What is at a destination and no longer at the source goes with "

@@ -26,6 +26,7 @@ pub mod succession;
 pub mod survey;
 pub mod text;
 pub mod ticket;
+pub mod trash;
 pub mod value;
 pub mod version;
 pub mod wire;

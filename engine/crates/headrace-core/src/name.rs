@@ -24,6 +24,14 @@ pub const MAX_PATH_BYTES: usize = 4096;
 pub const MAX_DEPTH: usize = 256;
 /// Names with this start are the engine's temporaries: never listed, never copied.
 pub const PART_PREFIX: &[u8] = b".headrace-part-";
+/// The folder below a root that holds what transfers deleted there: never listed, never copied along, never written to by a plan.
+pub const TRASH_NAME: &[u8] = b".headrace-trash";
+
+/// Whether nodes keep this name for themselves.
+#[must_use]
+pub fn is_reserved(name: &[u8]) -> bool {
+    name.starts_with(PART_PREFIX) || name == TRASH_NAME
+}
 
 /// Why bytes or text are not a usable name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -262,11 +270,10 @@ impl RelPath {
         self.strip_prefix(prefix).is_some()
     }
 
-    /// Whether any component is the name of one of our temporaries.
+    /// Whether any component is a name that nodes keep for themselves: of a temporary, or of a trash.
     #[must_use]
     pub fn has_part(&self) -> bool {
-        self.components()
-            .any(|component| component.starts_with(PART_PREFIX))
+        self.components().any(is_reserved)
     }
 
     /// The escaped components joined by `/`: the form that is stored and sent.

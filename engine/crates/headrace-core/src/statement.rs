@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, SigningKey};
 use crate::ticket::{Shard, Verify};
+use crate::trash::TrashFolder;
 use crate::value::{Digest, Id, Label, Timestamp, decimal};
 
 /// Largest count in a statement, and of progress: what keeps them (databases) has signed numbers of 64 bits.
@@ -126,6 +127,10 @@ pub struct Statement {
     /// node says it, and only of a move, so that releases which do not know it read all other statements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources_kept: Option<Vec<Kept>>,
+    /// Name of the folder in the trash of its root that what was deleted was moved to. Only of a plan that says so, and only from the
+    /// node that deleted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash: Option<Label>,
 }
 
 impl Statement {
@@ -170,11 +175,23 @@ impl Statement {
         }
         statement
             .check_kept()
+            .and_then(|()| statement.check_trash())
             .map_err(|detail| DocumentError::Malformed {
                 document: DocumentType::Statement,
                 detail,
             })?;
         Ok(statement)
+    }
+
+    /// Whether its trash is a folder of this transfer. People are shown the name in a command.
+    fn check_trash(&self) -> Result<(), String> {
+        let Some(name) = &self.trash else {
+            return Ok(());
+        };
+        match TrashFolder::parse(name.as_str().as_bytes()) {
+            Some(folder) if folder.transfer == self.transfer => Ok(()),
+            _ => Err("its trash is no folder of its transfer".to_owned()),
+        }
     }
 
     /// Whether what it says of sources that stayed can be so.
@@ -228,6 +245,25 @@ mod tests {
             ended: Timestamp::from_unix_ms(1),
             changed: vec!["a%0A".to_owned()],
             sources_kept: None,
+            trash: None,
+        }
+    }
+
+    #[test]
+    fn a_node_names_a_folder_of_its_transfer_as_the_trash_and_nothing_else() {
+        let key = SigningKey::from_seed(&[1; 32]);
+        let checked = |name: &str| {
+            let said = Statement {
+                trash: Some(name.parse().expect("a label")),
+                ..statement(key.public())
+            };
+            let text = said.seal(&key).expect("a small body").text();
+            Statement::verify(&text, key.public()).map(|read| assert_eq!(read, said))
+        };
+        assert_eq!(checked("2026-12-27-tr_1"), Ok(()));
+        for wrong in ["", "2026-12-27-tr_2", "2026-12-27-tr_1; rm -r /", "tr_1"] {
+            let code = checked(wrong).expect_err("refused").code();
+            assert_eq!(code, "statement_malformed", "{wrong}");
         }
     }
 

@@ -8,6 +8,7 @@ use crate::filter::{Filter, Filters};
 use crate::list::ListDigest;
 use crate::name::RelPath;
 use crate::sealed::{Document, DocumentError, DocumentType, PublicKey, Validity};
+use crate::trash::MAX_KEEP_DAYS;
 use crate::value::{Digest, Id, Label, Timestamp, decimal};
 
 /// Longest time of a leg of a probe.
@@ -116,6 +117,15 @@ pub struct Probe {
     pub max_seconds: u64,
 }
 
+/// That what a plan deletes is moved to the trash of its root, and kept there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trash {
+    /// For so many days at least.
+    #[serde(with = "decimal")]
+    pub keep_days: u64,
+}
+
 /// The part of a probe that one attempt measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,6 +197,9 @@ pub struct Execution {
     /// Set where nothing is to be copied and only speed is measured. Nodes of before refuse such a ticket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Probe>,
+    /// Set where nothing that is deleted is gone at once. Nodes of before refuse such a ticket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trash: Option<Trash>,
 }
 
 impl Execution {
@@ -230,6 +243,17 @@ impl Execution {
         } else if !self.checksums.is_empty() {
             // A receipt would name what nobody computed.
             Some("it asks for checksums, and nodes compute none but BLAKE3 so far")
+        } else if self.destination.path.has_part() {
+            Some("its destination is in a name that nodes keep for themselves")
+        } else if self.delete_source && self.source.path.has_part() {
+            Some("what it moves is in a name that nodes keep for themselves")
+        } else if self.trash.is_some() && !self.delete_source && !self.delete_extraneous {
+            Some("`trash` goes with a plan that deletes, and with no other")
+        } else if self
+            .trash
+            .is_some_and(|trash| !(1..=MAX_KEEP_DAYS).contains(&trash.keep_days))
+        {
+            Some("what is deleted is kept 1 to 366 days")
         } else if let Some(probe) = &self.probe {
             self.contradiction_of(*probe)
         } else {
@@ -676,6 +700,43 @@ mod tests {
         );
     }
 
+    fn keeping(days: &str) -> Value {
+        let mut body = body();
+        body["execution"]["action"] = json!("move");
+        body["execution"]["delete_source"] = json!(true);
+        body["execution"]["trash"] = json!({"keep_days": days});
+        body
+    }
+
+    #[test]
+    fn a_ticket_keeps_what_it_deletes_for_a_number_of_days_and_only_where_it_deletes() {
+        let ticket = verify_as(&keeping("30"), &key(1), 9).expect("a good ticket");
+        let trash = ticket.ticket().execution.trash.expect("a trash");
+        assert_eq!(trash.keep_days, 30);
+        let mut copies = keeping("30");
+        copies["execution"]["action"] = json!("copy");
+        copies["execution"]["delete_source"] = json!(false);
+        for body in [keeping("0"), keeping("367"), copies] {
+            let refused = verify_as(&body, &key(1), 9).expect_err("refused");
+            assert_eq!(refused.code(), "ticket_malformed");
+        }
+    }
+
+    #[test]
+    fn no_ticket_writes_into_a_trash_or_moves_out_of_it() {
+        let trash = || json!([".headrace-trash", "2026-12-27-tr_1", "run42"]);
+        assert_eq!(
+            refused("/execution/destination/path", trash()),
+            "ticket_malformed"
+        );
+        let mut body = with("/execution/source/path", trash());
+        assert!(verify_as(&body, &key(1), 8).is_ok());
+        body["execution"]["action"] = json!("move");
+        body["execution"]["delete_source"] = json!(true);
+        let refused = verify_as(&body, &key(1), 9).expect_err("refused");
+        assert_eq!(refused.code(), "ticket_malformed");
+    }
+
     fn probing() -> Value {
         let mut body = body();
         body["execution"]["probe"] = json!({"max_seconds": "10"});
@@ -723,7 +784,11 @@ mod tests {
     fn a_ticket_that_is_no_probe_has_the_bytes_that_it_had_before_there_were_any() {
         let text = serde_json::to_string(verify_as(&body(), &key(1), 9).expect("good").ticket())
             .expect("a ticket");
-        assert!(!text.contains("probe") && !text.contains("leg"));
+        assert!(
+            !["probe", "leg", "trash"]
+                .iter()
+                .any(|name| text.contains(name))
+        );
     }
 
     #[test]

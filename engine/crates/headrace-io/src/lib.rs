@@ -17,5 +17,6 @@ pub mod sockopt;
 pub mod storage;
 pub mod stream;
 pub mod tls;
+pub mod trash;
 pub mod version;
 pub mod walk;

@@ -19,7 +19,7 @@ use crate::account::{Account, Acting, act_as};
 use crate::version::FileState;
 use headrace_core::access::Access;
 use headrace_core::entry::{Entry, Kind};
-use headrace_core::name::{PART_PREFIX, RelPath};
+use headrace_core::name::{RelPath, is_reserved};
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, Statx, StatxFlags, openat,
     openat2, statat, statx,
@@ -432,16 +432,16 @@ impl Dir {
         })
     }
 
-    /// Call `each` with every name in the folder, in the file system's order, but `.`, `..` and our own temporaries.
+    /// Call `each` with every name in the folder, in the file system's order, but `.`, `..` and those that nodes keep for themselves.
     /// Stops early when `each` answers `false`.
     ///
     /// # Errors
     /// What the kernel answers while reading.
     pub fn names(&self, mut each: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
-        self.all_names(|name| name.starts_with(PART_PREFIX) || each(name))
+        self.all_names(|name| is_reserved(name) || each(name))
     }
 
-    /// As [`Dir::names`], and with our own temporaries.
+    /// As [`Dir::names`], and with those that nodes keep for themselves.
     ///
     /// # Errors
     /// What the kernel answers while reading.

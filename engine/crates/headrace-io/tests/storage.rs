@@ -535,3 +535,47 @@ fn a_target_removes_only_what_was_expected() {
         assert_eq!(entry(folder, b"name"), None);
     });
 }
+
+#[test]
+fn a_name_moves_to_another_folder_only_as_expected_and_replaces_nothing_there() {
+    on_every_target(|_, folder| {
+        for name in [b"here", b"kept"] {
+            folder.make_folder(name).expect("made");
+        }
+        let (here, there) = (
+            folder.folder(b"here").expect("there"),
+            folder.folder(b"kept").expect("there"),
+        );
+        put(&*here, b"a", b"content");
+        let moved = |expected: bool| here.move_if(b"a", &|_| expected, &path(b"kept"));
+        assert_eq!(moved(false).expect("looked"), Removal::Changed);
+        assert_eq!(entry(&*here, b"a"), Some((Kind::File, 7)));
+        assert_eq!(moved(true).expect("moved"), Removal::Gone);
+        assert_eq!(
+            (entry(&*here, b"a"), entry(&*there, b"a")),
+            (None, Some((Kind::File, 7)))
+        );
+        assert_eq!(moved(true).expect("gone before"), Removal::Gone);
+        put(&*here, b"a", b"new");
+        assert_eq!(kind(moved(true)), Some(io::ErrorKind::AlreadyExists));
+        assert_eq!(entry(&*here, b"a"), Some((Kind::File, 3)));
+        assert_eq!(entry(&*there, b"a"), Some((Kind::File, 7)));
+        let nowhere = here.move_if(b"a", &|_| true, &path(b"none"));
+        assert_eq!(kind(nowhere), Some(io::ErrorKind::NotFound));
+    });
+}
+
+#[test]
+fn names_that_nodes_keep_for_themselves_are_not_listed() {
+    on_every_storage(|_, folder, origin| {
+        folder.make_folder(b".headrace-trash").expect("made");
+        let trash = folder.folder(b".headrace-trash").expect("there");
+        put(&*trash, b"deleted", b"x");
+        put(folder, b"file", b"x");
+        let listed: Vec<String> = origin
+            .list(WalkLimits::default())
+            .map(|found| found.expect("readable").path.escaped())
+            .collect();
+        assert_eq!(listed, ["file"]);
+    });
+}

@@ -379,6 +379,15 @@ impl Roots {
         self.open.iter().map(|(root, _)| &**root)
     }
 
+    /// Those that transfers may delete in and that have a trash: roots that map people to local accounts have none.
+    pub(crate) fn with_trash(&self) -> Vec<Arc<Root>> {
+        let is_own = |(root, accounts): &&(Arc<Root>, Arc<Accounts>)| {
+            root.access() == Access::Delete && accounts.is_node()
+        };
+        let own = self.open.iter().filter(is_own);
+        own.map(|(root, _)| Arc::clone(root)).collect()
+    }
+
     /// What the service is told of them.
     #[must_use]
     pub fn info(&self) -> Vec<RootInfo> {

@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 use headrace_core::access::{Access, Authority};
 use headrace_core::sealed::{PublicKey, SigningKey};
 use headrace_core::succession::{Learned, MAX_SUCCESSIONS};
+use headrace_io::trash::Swept;
 use parking_lot::RwLock;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -327,6 +328,28 @@ impl Shared {
             tracing::info!("learned which key comes after which");
         }
         missed.map_or(Ok(()), |missed| Err(missed.into()))
+    }
+
+    /// Removes from the trashes of its roots what was kept long enough. Roots that it may not delete in, and those that map people to local
+    /// accounts, have none.
+    fn sweep_trash(&self) {
+        let roots = self.with_settings(|_, roots| roots.with_trash());
+        for root in roots {
+            match headrace_io::trash::sweep(&root, (self.clock)()) {
+                Ok(Swept { removed: 0, .. }) => {}
+                Ok(Swept { removed, kept }) => {
+                    tracing::info!(
+                        root = root.name(),
+                        removed,
+                        kept,
+                        "the trash was emptied of what was kept long enough"
+                    );
+                }
+                Err(error) => {
+                    tracing::warn!(root = root.name(), %error, "the trash is not empty of what was kept long enough; trying again in an hour");
+                }
+            }
+        }
     }
 
     /// Takes up settings that were changed on disk, and roots that have vanished or are there again; says whether there were such. Bad

@@ -17,7 +17,7 @@ pub(crate) const READS_KEPT_SOURCES: u64 = 2;
 pub(crate) const VERSIONS: Versions = Versions {
     lowest: 2,
     highest: 2,
-    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST | PROBES,
+    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST | PROBES | TRASH,
 };
 
 /// Feature of a node: it schedules links.
@@ -28,6 +28,10 @@ pub(crate) const LOOKS_AT_HOST: u64 = 4;
 
 /// Feature of a node: it runs the legs of probes. One of before refuses such a ticket as malformed.
 pub(crate) const PROBES: u64 = 8;
+
+/// Feature of a node: it keeps what it deletes in a trash where a ticket says so; of a hub: it reads in a statement where that is. A node of
+/// before refuses such a ticket as malformed.
+pub(crate) const TRASH: u64 = 16;
 
 /// Largest message either side takes: a document of 2 MiB with room for what is around it.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;

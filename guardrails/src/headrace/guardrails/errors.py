@@ -48,6 +48,7 @@ class Rail(StrEnum):
     PARENT_COMPONENT = "parent_component"
     PATH_TOO_LONG = "path_too_long"
     RELATIVE_PATH = "relative_path"
+    RESERVED_NAME = "reserved_name"
     SYNC_OF_FILE = "sync_of_file"
     TOO_MANY_GLOBS = "too_many_globs"
     UNC_PATH = "unc_path"

@@ -192,7 +192,7 @@ def _summary(plan: m.Plan) -> str:
         most = f"{byte_size(plan.probe.max_bytes)} or {plan.probe.max_seconds} s each"
         parts.append(f"It only measures, in four legs of at most {most}, and leaves nothing at the destination.")
     elif plan.survey is not None:
-        parts.append(_touches(plan.survey))
+        parts.append(_touches(plan))
     if plan.eta_s is not None:
         found = plan.estimate
         time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
@@ -205,7 +205,10 @@ def _summary(plan: m.Plan) -> str:
     return " ".join(parts)
 
 
-def _touches(survey: m.SurveyCounts) -> str:
+def _touches(plan: m.Plan) -> str:
+    survey, kept = plan.survey, plan.decision.keep_days if plan.decision else None
+    if survey is None:
+        return ""
     said = [f"It moves {plural(survey.files, 'file')}, {byte_size(survey.bytes)}"]
     if survey.identical_files:
         said.append(f"skips {plural(survey.identical_files, 'file')} found there already")
@@ -214,7 +217,12 @@ def _touches(survey: m.SurveyCounts) -> str:
     if survey.overwrites:
         said.append(f"replaces {plural(survey.overwrites, 'file')}, whose present content is lost")
     if survey.deletes:
-        said.append(f"deletes {plural(survey.deletes, 'entry')} at the destination for good")
+        deleted = f"{plural(survey.deletes, 'entry')} at the destination"
+        said.append(
+            f"deletes {deleted} for good"
+            if kept is None
+            else f"moves {deleted} to the trash, kept {plural(kept, 'day')}"
+        )
     return ", ".join(said) + "."
 
 

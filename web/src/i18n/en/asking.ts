@@ -112,6 +112,8 @@ export const asking = {
   "loss.none": "Nothing is overwritten or deleted.",
   "loss.overwrites": "{files} ({size}) at {where} will be overwritten: the content there now is lost.",
   "loss.deletes": "{names} ({size}) at {where} will be deleted: nothing at the source has such a name.",
+  "loss.deletes.kept": "{names} ({size}) at {where} will be moved to the trash there and kept {days}: nothing at the source has such a name.",
+  "loss.move.kept": "{files} at {where} will be moved to the trash there and kept {days}, after the copy is verified.",
   "loss.move": "{files} at {where} will be deleted there after the copy is verified.",
   "loss.more": "and {n} more",
   "loss.all": "Show all names",

@@ -62,6 +62,8 @@ export const common = {
   "count.causes.other": "{n} more: run headrace health.",
   "count.chosen.one": "{n} chosen",
   "count.chosen.other": "{n} chosen",
+  "count.days.one": "{n} day",
+  "count.days.other": "{n} days",
   "count.events.one": "{n} event",
   "count.events.other": "{n} events",
   "count.files.one": "{n} file",

@@ -264,7 +264,7 @@ class Intake:
                 return
             row.state, row.card = card.state, card.model_dump_json()
             if decision is not None:
-                row.obligations = tuple(map(str, decision.obligations))
+                row.obligations = tuple(map(str, decision.asks))
                 row.policy_version = decision.policy_version
                 row.decision_context = decision.context_json
                 detail = {

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import json
+import re
+import shlex
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,9 +22,10 @@ from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
 from headrace.api.transfers.run_state import MAX_COUNT, End, Run, stored
 from headrace.client import models as m
 from headrace.client.text import duration, plural
-from headrace.guardrails import Document, Ended, JsonObject, ReleasedPlan, SealCode, SealError, sized, verify
+from headrace.guardrails import TRASH, Document, Ended, JsonObject, ReleasedPlan, SealCode, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
+_FOLDER = re.compile(r"\d{4}-\d\d-\d\d-[A-Za-z0-9_-]{1,64}")
 _COUNTS = ("files", "bytes", "identical", "failed", "resent_bytes")
 """What a destination signs in numbers."""
 _STAY = {
@@ -44,6 +47,8 @@ class Checked:
     files_list: Path
     kept: tuple[m.KeptSources, ...] = ()
     """Sources of a move that stay although they have arrived, as their node signed it."""
+    trash: tuple[tuple[str, str], ...] = ()
+    """The end at which deletes went to a trash, and the folder of this transfer there, as its node signed it."""
 
     def count(self, name: str) -> int:
         """Return a signed count."""
@@ -130,7 +135,8 @@ class Receipts:
         if end.files_list is None or await _sha256(end.files_list) != destination["list_digest"]:
             raise _invalid(run.transfer, "its list of files is missing or is not the one that was signed")
         kept = [one for statement in source for one in _kept(run.transfer, statement)]
-        return Checked(end, destination, end.files_list, tuple(kept))
+        trash = [found for statement in statements if (found := _trash(run.transfer, statement))]
+        return Checked(end, destination, end.files_list, tuple(kept), tuple(trash))
 
     async def make(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: Checked, totals: Totals) -> Made:
         """Sign a receipt over what was checked."""
@@ -150,6 +156,8 @@ class Receipts:
         )
         document = await self._signer.receipt(tx, transfer, plan, ended)
         summary = totals.sentence(end.outcome, await _took(tx, transfer, transfer.started, transfer.ended), verified)
+        ends = {"source": transfer.source, "destination": transfer.destination}
+        summary += "".join(f" {_brings_back(ends[end], folder)}" for end, folder in checked.trash)
         row = {
             "id": str(document.fields()["id"]),
             "transfer": transfer.id,
@@ -252,6 +260,25 @@ def _kept(transfer: str, statement: JsonObject) -> list[m.KeptSources]:
         return [m.KeptSources.model_validate({name: kept[name] for name in fields}) for kept in said]
     except (KeyError, TypeError, ValueError) as error:
         raise _invalid(transfer, "its `sources_kept` can't be read") from error
+
+
+def _trash(transfer: str, statement: JsonObject) -> tuple[str, str] | None:
+    """Return at which end a node moved deletes to its trash, and into which folder; nothing where it said none."""
+    folder = statement.get("trash")
+    if folder is None:
+        return None
+    if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or not folder.endswith(f"-{transfer}"):
+        raise _invalid(transfer, "its `trash` is no folder of this transfer")
+    return str(statement["role"]), folder
+
+
+def _brings_back(place: str, folder: str) -> str:
+    """Say where what was deleted at a place is, until when, and with which command it comes back."""
+    endpoint, _, path = place.partition(":")
+    # With the path `/` it ends in a slash, and so goes into the root and not into a folder of its own there.
+    kept = f"{endpoint}:/{TRASH}/{folder}{path}"
+    command = shlex.join(("headrace", "copy", kept, place))
+    return f"What was deleted at {endpoint} is kept in its trash until {folder[:10]}: `{command}` brings it back."
 
 
 def _kept_in(row: ReceiptRow) -> list[m.KeptSources]:

@@ -1,8 +1,9 @@
 """Plans: what a request would touch, what policy says of it, and what people said of it."""
 
+import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -79,6 +80,8 @@ class SurveyCounts(Model):
     conflicts_sample: list[str] = []
 
 
+_KEPT: Final = re.compile(r"trash:([0-9]{1,3})d")
+
 LossKind = Literal["replaced", "deleted"]
 
 
@@ -116,11 +119,19 @@ class Decision(Model):
     policy_version: str
     why: str
     qos_class: str = "bulk"
-    obligations: list[str] = Field(default=[], description="`confirmation`, or `approval:ROLE_OR_GROUP:COUNT`")
+    obligations: list[str] = Field(
+        default=[], description="`confirmation`, `approval:ROLE_OR_GROUP:COUNT`, or `trash:DAYSd`"
+    )
     facts: list[DecidingFact] = Field(default=[], description="what the deciding rules look at, as it was")
     alternatives: list[Alternative] = Field(
         default=[], description="the smallest changes that the same policy decides more mildly, the mildest first"
     )
+
+    @property
+    def keep_days(self) -> int | None:
+        """How many days a trash keeps what the plan deletes; nothing when it is gone at once."""
+        kept = (_KEPT.fullmatch(need) for need in self.obligations)
+        return max((int(need[1]) for need in kept if need), default=None)
 
 
 class Given(Model):

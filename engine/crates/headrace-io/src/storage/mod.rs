@@ -15,6 +15,7 @@
 //! | commit, no replace | [`Part::publish`] | `linkat`, `renameat2` | complete with If-None-Match |
 //! | commit, replace what was confirmed | [`Part::replace`] | exchange, compare, put back | complete with If-Match |
 //! | delete what was confirmed | [`Folder::remove_if`] | look, then `unlinkat` | delete with If-Match |
+//! | keep what is deleted | [`Folder::move_if`] | look, then `renameat2` | copy, then delete with If-Match |
 //!
 //! [`posix`] is a file system below a [`Root`](crate::root::Root). [`simulated`] is a disk in memory that forgets, when its power is cut,
 //! whatever was not synced. [`probing`] is what a probe reads and writes. `tests/storage.rs` is one suite of what both promise.

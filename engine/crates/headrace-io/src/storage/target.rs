@@ -173,6 +173,23 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn remove_if(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Removal>;
 
+    /// Move a file or symlink, if it is what was `expected`, to the folder `to` (below the top of the storage) and keep its name; nothing is
+    /// replaced there, and nothing is copied. Durable after [`Folder::sync`] of `to`, and then of this folder: in this order nothing is
+    /// lost with the power.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`], [`io::ErrorKind::CrossesDevices`] where `to` is on another file system,
+    /// [`io::ErrorKind::Unsupported`] where a storage can't do this, or what it answers; the name stays then.
+    fn move_if(
+        &self,
+        name: &[u8],
+        expected: &dyn Fn(&Entry) -> bool,
+        to: &RelPath,
+    ) -> io::Result<Removal> {
+        let _ = (name, expected, to);
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Remove an empty folder. Durable after [`Folder::sync`].
     ///
     /// # Errors

@@ -113,6 +113,7 @@ pub(super) fn draft(
         rate_ceiling_bps: None,
         qos_class: label("bulk")?,
         probe: None,
+        trash: None,
     })
 }
 

@@ -177,6 +177,10 @@ impl Shared {
             source.require_probes()?;
             destination.require_probes()?;
         }
+        if ticket.execution.trash.is_some() {
+            source.require_trash()?;
+            destination.require_trash()?;
+        }
         let orders = dial(&source, &destination, ticket.attempt)?;
         let record = Record::new(text, &ticket, lists_dir, result_dir);
         let id = record.id();

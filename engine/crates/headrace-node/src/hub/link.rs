@@ -139,11 +139,23 @@ impl Link {
     /// # Errors
     /// `version_unsupported`.
     pub(super) fn require_probes(&self) -> Result<(), Problem> {
-        if self.features & proto::PROBES != 0 {
+        self.require(proto::PROBES, "knows no probes")
+    }
+
+    /// Refuse a plan that keeps what it deletes where the node would not.
+    ///
+    /// # Errors
+    /// `version_unsupported`.
+    pub(super) fn require_trash(&self) -> Result<(), Problem> {
+        self.require(proto::TRASH, "knows no trash")
+    }
+
+    fn require(&self, feature: u64, lacks: &str) -> Result<(), Problem> {
+        if self.features & feature != 0 {
             return Ok(());
         }
         let message = format!(
-            "the program of node `{}` is of a release that knows no probes: replace it by one of today's",
+            "the program of node `{}` is of a release that {lacks}: replace it by one of today's",
             self.node
         );
         Err(Problem::new(ControlCode::VersionUnsupported, message))

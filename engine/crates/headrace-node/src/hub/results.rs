@@ -356,6 +356,7 @@ pub(super) mod tests {
             ended: moment,
             changed: vec![],
             sources_kept: None,
+            trash: None,
         }
     }
 

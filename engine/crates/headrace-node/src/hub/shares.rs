@@ -64,7 +64,7 @@ mod tests {
     use tonic::Streaming;
 
     use crate::problem::ControlCode;
-    use crate::proto::{FromNode, Hello, SHARES, ToNode, VERSIONS, Versions, from_node};
+    use crate::proto::{FromNode, Hello, PROBES, SHARES, ToNode, VERSIONS, Versions, from_node};
 
     const LINKS: &str = r#"{"links": []}"#;
 
@@ -143,12 +143,12 @@ mod tests {
         assert!(matches!(heard(0).await, to_node::Message::Goodbye(_)));
     }
 
-    /// The text of a ticket with a leg of a probe, from a node to itself.
-    fn leg(node: PublicKey) -> String {
+    /// A ticket with a leg of a probe, from a node to itself.
+    fn body_of_leg(node: PublicKey) -> serde_json::Value {
         let place = serde_json::json!({"node": node, "root": "data", "path": ["a"]});
         let empty = serde_json::json!({"count": "0", "digest": Digest::of(b"")});
         let now = crate::transport::system_clock()();
-        let body = serde_json::json!({
+        serde_json::json!({
             "id": "tk_1", "plan_digest": Digest::of(b"plan"), "transfer": "tr_1", "attempt": "1",
             "shard": {"fence": "1", "number": "0"}, "person": "ada", "source_node": node, "destination_node": node,
             "execution": {
@@ -161,17 +161,45 @@ mod tests {
             },
             "rate_ceiling_bps": null, "only_failed": false, "not_before": now, "expires": now.plus_ms(900_000),
             "site": "", "project": "", "local_account": "", "leg": {"reads": "memory", "writes": "memory"}
-        });
+        })
+    }
+
+    fn sealed(body: &serde_json::Value) -> String {
         let key = SigningKey::from_seed(&[2; 32]);
-        let document = Document::seal(DocumentType::Ticket, &body, &[&key]);
+        let document = Document::seal(DocumentType::Ticket, body, &[&key]);
         document.expect("a small body").text()
+    }
+
+    /// The text of a ticket that keeps what it deletes, from a node to itself.
+    fn keeping(node: PublicKey) -> String {
+        let mut body = body_of_leg(node);
+        body.as_object_mut().expect("a ticket").remove("leg");
+        let execution = body["execution"].as_object_mut().expect("an execution");
+        execution.remove("probe");
+        execution["action"] = serde_json::json!("move");
+        execution["delete_source"] = serde_json::json!(true);
+        execution.insert("trash".to_owned(), serde_json::json!({"keep_days": "30"}));
+        sealed(&body)
+    }
+
+    #[tokio::test]
+    async fn a_node_of_before_is_handed_no_plan_that_keeps_what_it_deletes() {
+        let attached = attached(SHARES | PROBES).await;
+        let folder = attached.folder.path();
+        let ticket = keeping(attached.node);
+        let handed = attached
+            .hub
+            .start_attempt(&ticket, (folder, folder), "", Wishes::default());
+        let problem = handed.await.expect_err("it would delete");
+        assert_eq!(problem.code, ControlCode::VersionUnsupported.as_str());
+        assert!(problem.to_string().contains("knows no trash"), "{problem}");
     }
 
     #[tokio::test]
     async fn a_node_of_before_is_handed_no_leg_of_a_probe_and_is_named() {
         let attached = attached(SHARES).await;
         let folder = attached.folder.path();
-        let ticket = leg(attached.node);
+        let ticket = sealed(&body_of_leg(attached.node));
         let handed = attached
             .hub
             .start_attempt(&ticket, (folder, folder), "", Wishes::default());

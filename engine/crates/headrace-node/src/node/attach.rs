@@ -41,6 +41,8 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// How often the settings are looked at, and the clock is told.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
+/// How often trashes are looked at: only while attached, for then the service has compared the clocks.
+const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 /// Messages that wait to be sent.
 const OUT_MESSAGES: usize = 256;
 /// Requests of the hub that may have to wait for a disk or for a list, and are served at once. What steers a running
@@ -159,6 +161,8 @@ async fn attach_over(
     let mut settings = tokio::time::interval(SETTINGS_INTERVAL);
     // One look at the settings and roots at a time, beside the stream: a file system may hang.
     let mut looking: Option<JoinHandle<bool>> = None;
+    let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
+    let mut sweeping: Option<JoinHandle<()>> = None;
     loop {
         let looked = async {
             match &mut looking {
@@ -183,6 +187,12 @@ async fn attach_over(
                 looking = None;
                 if changed {
                     session.send(0, from_node::Message::Changed(session.hello())).await?;
+                }
+            },
+            _ = sweep.tick() => {
+                if sweeping.as_ref().is_none_or(JoinHandle::is_finished) {
+                    let shared = Arc::clone(shared);
+                    sweeping = Some(tokio::task::spawn_blocking(move || shared.sweep_trash()));
                 }
             },
             _ = settings.tick() => {

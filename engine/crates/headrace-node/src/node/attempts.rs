@@ -25,7 +25,7 @@ use crate::convert::{
     AttemptId, Outcome, ProgressCounts, outcome_out, progress_out, violation, wishes_in,
 };
 use crate::problem::{ControlCode, Problem};
-use crate::proto::{self, Dial, READS_KEPT_SOURCES};
+use crate::proto::{self, Dial, READS_KEPT_SOURCES, TRASH};
 use crate::state::{self, StateDir};
 use crate::transport::Clock;
 
@@ -525,10 +525,12 @@ impl Attempts {
     }
 
     fn sealed(&self, id: &AttemptId, end: MoveEnd, progress: ProgressCounts) -> End {
-        let reads_kept = self.hub_features.load(Ordering::Relaxed) & READS_KEPT_SOURCES != 0;
+        let hub = self.hub_features.load(Ordering::Relaxed);
+        let (reads_kept, reads_trash) = (hub & READS_KEPT_SOURCES != 0, hub & TRASH != 0);
         let seal = |statement: &Statement| {
             let mut said = statement.clone();
             said.sources_kept = said.sources_kept.filter(|_| reads_kept);
+            said.trash = said.trash.filter(|_| reads_trash);
             said.seal(&self.key).map(|document| document.text())
         };
         let statements = end.statements.iter().map(seal).collect::<Result<_, _>>();

@@ -228,6 +228,10 @@ impl DataMoving {
             let (transfer, count, why) = (&self.ticket.transfer, kept.count, &kept.detail);
             tracing::warn!(%transfer, count, why, "sources of a move stay although they have arrived");
         }
+        let deletes = match role {
+            Role::Source => self.ticket.execution.delete_source,
+            Role::Destination => self.ticket.execution.delete_extraneous,
+        };
         let totals = &fields.totals;
         let mut room = MAX_CHANGED_BYTES;
         let fits = |name: &&String| {
@@ -272,6 +276,7 @@ impl DataMoving {
             ended: fields.ended,
             changed,
             sources_kept,
+            trash: fields.trash.clone().filter(|_| deletes),
         }
     }
 }

@@ -121,6 +121,7 @@ impl Verify {
                 "role": statement.role, "node": statement.node, "outcome": statement.outcome,
                 "files": statement.files.to_string(), "bytes": statement.bytes.to_string(),
                 "verified": statement.verified, "sources_kept": statement.sources_kept,
+                "trash": statement.trash,
             })
         };
         let document = json!({
@@ -149,6 +150,7 @@ impl Verify {
             bytes,
             failed,
             sources_kept,
+            trash,
             ..
         } in statements
         {
@@ -161,6 +163,9 @@ impl Verify {
                 "{role} node {node}: {files} files, {bytes} bytes, {failed} failed"
             ));
             lines.extend(sources_kept.iter().flatten().map(stays));
+            lines.extend(trash.iter().map(|folder| {
+                format!("  what was deleted there is in `.headrace-trash/{folder}` of its root")
+            }));
         }
         if self.list.is_some() {
             lines.push("the list of files is the one the destination signed".to_owned());
@@ -291,11 +296,12 @@ fn compare(list: &Path, folder: &Path, differences: &mut Vec<String>) -> Result<
 
 /// What is not as the list says, if anything.
 fn difference(root: &Root, path: &RelPath, line: &Line) -> io::Result<Option<String>> {
+    let is_gone = matches!(line.result.as_str(), "deleted" | "trashed");
     let there = root.entry(path)?;
     let Some(there) = there else {
-        return Ok((line.result != "deleted").then(|| "is not there".to_owned()));
+        return Ok((!is_gone).then(|| "is not there".to_owned()));
     };
-    if line.result == "deleted" {
+    if is_gone {
         return Ok(Some("is there, but was deleted".to_owned()));
     }
     if there.kind != line.kind {

@@ -12,7 +12,7 @@ use headrace_core::message::{Hello, Totals};
 use headrace_core::shares::TransferShare;
 use headrace_core::statement::Kept;
 use headrace_core::ticket::{Probe, Ticket, VerifiedTicket};
-use headrace_core::value::Timestamp;
+use headrace_core::value::{Label, Timestamp};
 use headrace_core::wishes::Wishes;
 use headrace_io::root::Root;
 use headrace_io::stream::TlsStream;
@@ -188,6 +188,8 @@ pub struct StatementFields {
     pub sources_deleted: u64,
     /// Sources that a move left where they were although they had arrived, by reason.
     pub sources_kept: Vec<Kept>,
+    /// The folder in the trash of the root that what was deleted was moved to.
+    pub trash: Option<Label>,
 }
 
 /// The end of an attempt on this node.

@@ -104,6 +104,7 @@ pub(super) fn run(
             failed_list: Some(end.failed_list),
             sources_deleted: 0,
             sources_kept: Vec::new(),
+            trash: end.trash,
         };
         if confirmed.load(Ordering::Acquire) {
             return Ok(done);

@@ -62,7 +62,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
     )?;
     let orders: Arc<dyn Orders> = Arc::new(ToLanding(Arc::clone(&landing)));
     let supply = Supply::open(
-        context.supply_spec(&context.origin(from), unit_bytes, WINDOW),
+        context.supply_spec(from, unit_bytes, WINDOW),
         orders,
         Arc::clone(counters),
         Arc::clone(&context.plane.reading),
@@ -122,6 +122,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         files_list: Some(end.files_list),
         failed_list: Some(end.failed_list),
         sources_deleted: removed.deleted,
+        trash: end.trash.or_else(|| removed.trash.clone()),
         sources_kept: removed.kept(),
     })
 }

@@ -51,6 +51,7 @@ mod shares;
 mod source;
 mod streams;
 pub mod supply;
+pub mod trash;
 
 pub use self::attempt::{
     AttemptEnd, AttemptHandle, AttemptSpec, Outcome, Peer, Progress, Role, StatementFields,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use headrace_core::access::Access;
 use headrace_core::asker::Asker;
 use headrace_core::code::{Code, Failure};
 use headrace_core::codec::to_usize;
@@ -568,6 +569,18 @@ fn check_access(spec: &AttemptSpec) -> Result<(), Failure> {
         (destination, execution.destination_access()),
     ];
     for (root, needed) in needed {
+        if let Some(root) = root
+            && execution.trash.is_some()
+            && needed == Access::Delete
+            && root.account().is_some()
+        {
+            let message = format!(
+                "root `{}` maps people to local accounts and so has no trash: nobody but each account could remove what it keeps. \
+                 The policy asks for one (`@trash`)",
+                root.name()
+            );
+            return Err(Failure::new(Code::RootAccess, message));
+        }
         if let Some(root) = root
             && root.access() < needed
         {

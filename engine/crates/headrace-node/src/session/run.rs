@@ -16,7 +16,7 @@ use headrace_core::message::{
 use headrace_core::name::RelPath;
 use headrace_core::statement::Kept;
 use headrace_core::ticket::{Shard, Ticket, Verify};
-use headrace_core::value::{Id, Timestamp};
+use headrace_core::value::{Id, Label, Timestamp};
 use headrace_core::wishes::is_unit;
 use headrace_io::descriptors::Share;
 use headrace_io::journal::Journal;
@@ -33,6 +33,7 @@ use super::landing::{LAST_FAILED, LandingSpec, WINDOW, temporaries_of, violation
 use super::link::{broken, join_token, read_message, session_secret};
 use super::plane::Plane;
 use super::supply::SupplySpec;
+use super::trash::TrashSpec;
 use super::{binding, contained, destination, local, source, state_failed};
 
 /// First and longest pause between attempts to connect.
@@ -60,6 +61,7 @@ pub(super) struct Done {
     pub(super) failed_list: Option<PathBuf>,
     pub(super) sources_deleted: u64,
     pub(super) sources_kept: Vec<Kept>,
+    pub(super) trash: Option<Label>,
 }
 
 /// The first connection of a session, after the hellos.
@@ -101,6 +103,7 @@ pub(super) fn run(
         changed: done.drifted.clone(),
         sources_deleted: done.sources_deleted,
         sources_kept: done.sources_kept.clone(),
+        trash: done.trash.clone(),
     };
     match result {
         Ok(done) => AttemptEnd {
@@ -148,9 +151,7 @@ fn sessions(context: Context<'_>) -> Result<Done, Failure> {
         shared.counters.restart();
         let result = connect(context).and_then(|connected| match &spec.role {
             Role::Destination(root) => destination::run(context, root, connected, &mut finished),
-            Role::Source(root) | Role::Local(root, _) => {
-                source::run(context, &context.origin(root), connected)
-            }
+            Role::Source(root) | Role::Local(root, _) => source::run(context, root, connected),
         });
         *shared.joinable.lock() = None;
         let failure = match result {
@@ -495,21 +496,22 @@ impl Context<'_> {
     }
 
     /// What a supply at this node is for.
-    pub(super) fn supply_spec(
-        self,
-        origin: &Arc<dyn Origin>,
-        unit_bytes: u64,
-        window: u32,
-    ) -> SupplySpec {
+    pub(super) fn supply_spec(self, root: &Arc<Root>, unit_bytes: u64, window: u32) -> SupplySpec {
+        let origin = self.origin(root);
         let ticket = self.shared.ticket.lock();
         let execution = &ticket.ticket().execution;
         SupplySpec {
-            origin: Arc::clone(origin),
+            origin,
             from: execution.source.clone(),
             filter: ticket.filter().clone(),
             geometry: super::landing::Geometry::new(unit_bytes),
             window: window.min(WINDOW),
             delete_source: execution.delete_source,
+            trash: execution.trash.map(|trash| TrashSpec {
+                target: self.plane.storages.target(root, Writing::Buffered),
+                transfer: ticket.ticket().transfer.clone(),
+                keep_days: trash.keep_days,
+            }),
             counts_totals: !matches!(self.spec.role, Role::Local(..)),
             scratch: self.folder.to_owned(),
         }

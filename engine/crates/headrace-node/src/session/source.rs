@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::{Message, Totals};
-use headrace_io::storage::Origin;
+use headrace_io::root::Root;
 use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
@@ -17,7 +17,7 @@ use super::supply::{Orders, Removed, Supply};
 /// Run a session: list, send what is asked for, and hear what became of it.
 pub(super) fn run(
     context: Context<'_>,
-    origin: &Arc<dyn Origin>,
+    root: &Arc<Root>,
     connected: Connected,
 ) -> Result<Done, Failure> {
     let cipher = connected.stream.cipher().to_owned();
@@ -25,7 +25,7 @@ pub(super) fn run(
     guard.watch(None, shared_socket(&connected.stream)?);
     context.shared.watch(&guard);
     let streams = Streams::new(context, &connected);
-    let spec = context.supply_spec(origin, connected.theirs.unit_bytes, connected.theirs.window);
+    let spec = context.supply_spec(root, connected.theirs.unit_bytes, connected.theirs.window);
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
     let control = Control::new(writer, &guard);
     let orders: Arc<dyn Orders> = Arc::clone(&control) as _;
@@ -113,6 +113,7 @@ pub(super) fn run(
         files_list: None,
         failed_list: None,
         sources_deleted: removed.deleted,
+        trash: removed.trash.clone(),
         sources_kept: removed.kept(),
     })
 }

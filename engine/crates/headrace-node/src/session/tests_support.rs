@@ -52,6 +52,7 @@ pub(crate) fn execution() -> Execution {
         rate_ceiling_bps: None,
         qos_class: "bulk".parse().expect("a label"),
         probe: None,
+        trash: None,
     }
 }
 

@@ -324,6 +324,7 @@ pub(crate) fn ticket(source: u8, destination: u8) -> Ticket {
             rate_ceiling_bps: None,
             qos_class: label("bulk"),
             probe: None,
+            trash: None,
         },
         rate_ceiling_bps: None,
         only_failed: false,

@@ -500,6 +500,7 @@ impl Script {
             ended: ticket.not_before,
             changed: Vec::new(),
             sources_kept: None,
+            trash: None,
         }
     }
 }

@@ -19,7 +19,13 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
     notes.append(_different(execution, counts))
     notes.append(_deleted(execution, counts))
     if execution.action == "move":
-        notes.append("Each source file is deleted only after its copy is verified at rest at the destination.")
+        fate = "deleted" if execution.trash is None else "moved to the trash of its endpoint"
+        notes.append(f"Each source file is {fate} only after its copy is verified at rest at the destination.")
+    if execution.trash is not None:
+        notes.append(
+            f"Nothing is deleted at once: the trash keeps it for {counted(execution.trash.keep_days, 'day')}, where it "
+            "takes the space that it took before, and its place and the command that brings it back are in the receipt."
+        )
     if counts.skipped_special:
         notes.append(
             f"{_are(counts.skipped_special, 'special file')} skipped: sockets, pipes and devices are never copied."
@@ -62,9 +68,9 @@ def spoken_summary(
     if counts.overwrites:
         changes.append(f"{counted(counts.overwrites, 'file')} will be overwritten")
     if counts.deletes:
-        changes.append(f"{counted(counts.deletes, 'name')} will be deleted at the destination")
+        changes.append(f"{counted(counts.deletes, 'name')} will be {_gone(execution)} at the destination")
     if execution.delete_source:
-        changes.append("the source files will be deleted once verified")
+        changes.append(f"the source files will be {_gone(execution)} once verified")
     parts.append(f"{_sentence(changes)}." if changes else "Nothing is overwritten or deleted.")
     if counts.conflicts:
         fate = "skipped" if execution.on_conflict in {"skip", "newer"} else "reported as failed"
@@ -116,10 +122,18 @@ def _deleted(execution: Execution, counts: SurveyCounts) -> str:
     """Say what happens to names that only the destination has."""
     if not execution.delete_extraneous:
         return "Nothing is deleted at the destination."
+    fate = "deleted" if execution.trash is None else "moved to the trash"
     return (
-        f"{_are(counts.deletes, 'name')} deleted at the destination because the source has no such name "
+        f"{_are(counts.deletes, 'name')} {fate} at the destination because the source has no such name "
         f"({sized(counts.deleted_bytes)}); excluded files are never deleted."
     )
+
+
+def _gone(execution: Execution) -> str:
+    """Say what becomes of a file that is deleted."""
+    if execution.trash is None:
+        return "deleted"
+    return f"moved to the trash, kept {counted(execution.trash.keep_days, 'day')},"
 
 
 def _sentence(parts: list[str]) -> str:

@@ -14,7 +14,14 @@ from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.intents.limits import MAX_CLOCK_SKEW_MS
 from headrace.guardrails.plan.planning import RESERVED
 from headrace.guardrails.policy.decide import redecide
-from headrace.guardrails.policy.decision import NeedsApproval, Obligation, parse_obligations
+from headrace.guardrails.policy.decision import (
+    KeepsDeleted,
+    NeedsApproval,
+    NeedsConfirmation,
+    Obligation,
+    kept_days,
+    parse_obligations,
+)
 from headrace.guardrails.policy.policy_set import PolicySet
 from headrace.guardrails.seal.documents import JsonObject, new_id, utc_text, utc_time, verify
 
@@ -139,6 +146,7 @@ def release(
     _check_time(plan.fields, begun)
     decision = _mapping(plan.fields, "decision")
     _check_policy(decision, policies, going_on=submission.started is not None)
+    _check_trash(plan, decision)
     _check_consent(plan, submission, begun)
     return plan
 
@@ -160,7 +168,7 @@ def _check_consent(plan: ReleasedPlan, submission: Submission, begun: datetime) 
     for need in _needs(_mapping(plan.fields, "decision")):
         if isinstance(need, NeedsApproval):
             _check_approvals(need, _valid_approvals(plan, submission.approvals, begun))
-        elif not _is_confirmed(plan, submission.confirmation):
+        elif isinstance(need, NeedsConfirmation) and not _is_confirmed(plan, submission.confirmation):
             raise _refused(
                 Unreleased.CONFIRMATION_MISSING, "the requester has not confirmed this plan in their own session"
             )
@@ -248,6 +256,16 @@ def _check_policy(decision: JsonObject, policies: PolicySet | None, *, going_on:
         raise _refused(Unreleased.POLICY_CHANGED, "the policy has changed since this was planned; plan again")
 
 
+def _check_trash(plan: ReleasedPlan, decision: JsonObject) -> None:
+    """Hold a plan that deletes to what policy says of keeping: a node unlinks what a ticket does not let it keep."""
+    execution, days = plan.execution, kept_days(_needs(decision))
+    deletes = execution["delete_source"] or execution["delete_extraneous"]
+    wanted = None if days is None or not deletes else {"keep_days": str(days)}
+    if execution.get("trash") != wanted:
+        message = "the plan does not keep what it deletes as the policy's decision says; plan again"
+        raise _refused(Unreleased.NOT_RUNNABLE, message)
+
+
 def _is_confirmed(plan: ReleasedPlan, confirmation: Confirmation | None) -> bool:
     """Whether the requester's own yes to this digest is there."""
     return (
@@ -280,12 +298,13 @@ def _check_approvals(need: NeedsApproval, approvals: Sequence[Approval]) -> None
 
 
 def _needs(decision: JsonObject) -> tuple[Obligation, ...]:
-    """Read the sealed obligations: none on an allowed plan, some on one that asks, and nothing else can run."""
+    """Read the sealed obligations: an allowed plan asks nobody, another one somebody, and nothing else can run."""
     outcome, written = decision["outcome"], decision["obligations"]
     if outcome == "allowed" and not written:
         return ()
     needs = parse_obligations(";".join(map(str, written))) if isinstance(written, list) and written else None
-    if outcome not in {"confirm", "approve"} or not needs:
+    asks = [need for need in needs or () if not isinstance(need, KeepsDeleted)]
+    if not needs or outcome not in ({"confirm", "approve"} if asks else {"allowed"}):
         raise _refused(Unreleased.NOT_RUNNABLE, f"the policy's decision on this plan is `{outcome}`; it can't run")
     return needs
 

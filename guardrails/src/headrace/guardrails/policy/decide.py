@@ -16,6 +16,7 @@ from headrace.guardrails.intents.text import counted, shown
 from headrace.guardrails.policy.decision import (
     DEFAULT_QOS_CLASS,
     Decision,
+    KeepsDeleted,
     NeedsApproval,
     NeedsConfirmation,
     Obligation,
@@ -36,7 +37,7 @@ from headrace.guardrails.policy.record import (
     record_of,
     route_record,
 )
-from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
 from headrace.guardrails.seal.documents import Json, JsonObject
 
 LARGE_DELETES: Final = "headrace-large-deletes"
@@ -124,6 +125,8 @@ TOO_MANY_PLACES: Final = RuleReason(
     "headrace-too-many-places",
     f"the folder holds more than {MAX_PLACES:,} places that rules name; ask for folders in it one by one",
 )
+_DELETING: Final = frozenset({"sync", "move"})
+"""Actions that may delete."""
 _NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
 """What stands in `qos_rules` where no rule names a class."""
 
@@ -266,7 +269,10 @@ def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Dec
 def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: str, context_json: str) -> Decision:
     """Merge what the deciding rules ask for, and the approval that many losses need in any case."""
     needs: set[Obligation] = {need for rule in deciding for need in rule.obligations}
-    asking = [rule for rule in deciding if rule.obligations]
+    if record["action"] not in _DELETING:
+        # Where nothing is deleted nothing is kept.
+        needs = {need for need in needs if not isinstance(need, KeepsDeleted)}
+    asking = [rule for rule in deciding if needs & set(rule.obligations)]
     reasons = _reasons(asking or deciding)
     large = tuple(_large(record["context"], needs))
     if large:
@@ -285,17 +291,18 @@ def _granted(record: Mapping[str, Json], deciding: list[PolicyRule], version: st
 def _outcome(obligations: tuple[Obligation, ...]) -> Outcome:
     if any(isinstance(need, NeedsApproval) for need in obligations):
         return "approve"
-    return "confirm" if obligations else "allowed"
+    return "confirm" if NeedsConfirmation() in obligations else "allowed"
 
 
 def _large(context: Json, asked: Collection[Obligation]) -> Iterator[tuple[Obligation, RuleReason]]:
     """Give who has to agree to losing many files, and why, where no rule asks for as much."""
     if not isinstance(context, Mapping) or "deletes" not in context:
         return
-    approved = any(isinstance(need, NeedsApproval) for need in asked)
+    people = [need for need in asked if not isinstance(need, KeepsDeleted)]
+    approved = any(isinstance(need, NeedsApproval) for need in people)
     for loss in _LOSSES:
         found = loss.asked(context)
-        if found and not (approved if isinstance(found[0], NeedsApproval) else asked):
+        if found and not (approved if isinstance(found[0], NeedsApproval) else people):
             yield found
 
 

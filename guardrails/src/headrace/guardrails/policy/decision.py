@@ -17,6 +17,9 @@ QOS_CLASS: Final = re.compile(r"[a-z][a-z0-9-]{0,63}")
 """Names of classes; which others there are is the site's to say."""
 DEFAULT_QOS_CLASS: Final = "bulk"
 
+MAX_KEEP_DAYS: Final = 366
+"""Most days that a trash keeps what was deleted."""
+_TRASH: Final = re.compile(r"trash:([1-9][0-9]{0,2})d")
 _APPROVAL: Final = re.compile(r"approval:([\w.@-]{1,64}):([1-9])")
 
 
@@ -45,7 +48,18 @@ class NeedsApproval:
         return self.by in (roles if self.by in ROLES else groups)
 
 
-Obligation: TypeAlias = NeedsConfirmation | NeedsApproval
+@dataclass(frozen=True, slots=True)
+class KeepsDeleted:
+    """What is deleted goes to the trash of its root, and is kept there for at least `days`; it asks nobody."""
+
+    days: int
+
+    def __str__(self) -> str:
+        """Its form in policies and sealed plans."""
+        return f"trash:{self.days}d"
+
+
+Obligation: TypeAlias = NeedsConfirmation | NeedsApproval | KeepsDeleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +93,16 @@ class Decision:
     def needs_confirmation(self) -> bool:
         """Whether the requester must confirm."""
         return any(isinstance(need, NeedsConfirmation) for need in self.obligations)
+
+    @property
+    def asks(self) -> tuple[NeedsConfirmation | NeedsApproval, ...]:
+        """What people must say before it may run."""
+        return tuple(need for need in self.obligations if not isinstance(need, KeepsDeleted))
+
+    @property
+    def keep_days(self) -> int | None:
+        """How many days what it deletes is kept; nothing when it is gone at once."""
+        return kept_days(self.obligations)
 
     @property
     def approvals(self) -> tuple[NeedsApproval, ...]:
@@ -115,7 +139,10 @@ def why(decision: Decision) -> str:
 
 
 def parse_obligations(text: str) -> tuple[Obligation, ...] | None:
-    """Read `confirmation`, `approval:GROUP_OR_ROLE:N` (N 1 to 9), or several with `;` between; `None` when unknown."""
+    """Read `confirmation`, `approval:GROUP_OR_ROLE:N` (N 1 to 9), `trash:Nd` (N 1 to 366), or several with `;` between.
+
+    `None` when one is unknown.
+    """
     needs: list[Obligation] = []
     for part in map(str.strip, text.split(";")):
         match = _APPROVAL.fullmatch(part)
@@ -123,19 +150,28 @@ def parse_obligations(text: str) -> tuple[Obligation, ...] | None:
             needs.append(NeedsApproval(match[1], int(match[2])))
         elif part == "confirmation":
             needs.append(NeedsConfirmation())
+        elif (kept := _TRASH.fullmatch(part)) and int(kept[1]) <= MAX_KEEP_DAYS:
+            needs.append(KeepsDeleted(int(kept[1])))
         else:
             return None
     return tuple(needs)
 
 
 def merge_obligations(needs: "frozenset[Obligation] | set[Obligation]") -> tuple[Obligation, ...]:
-    """Union in a fixed order; of several counts for the same group or role, the largest."""
+    """Union in a fixed order; of several counts for the same group or role, or of days, the largest."""
     counts: dict[str, int] = {}
     for need in needs:
         if isinstance(need, NeedsApproval):
             counts[need.by] = max(need.count, counts.get(need.by, 0))
     confirmation: tuple[Obligation, ...] = (NeedsConfirmation(),) if NeedsConfirmation() in needs else ()
-    return (*confirmation, *(NeedsApproval(by, counts[by]) for by in sorted(counts)))
+    days = kept_days(needs)
+    kept: tuple[Obligation, ...] = () if days is None else (KeepsDeleted(days),)
+    return (*confirmation, *(NeedsApproval(by, counts[by]) for by in sorted(counts)), *kept)
+
+
+def kept_days(needs: Collection[Obligation]) -> int | None:
+    """Return how many days what is deleted is kept: the most of those that are asked for."""
+    return max((need.days for need in needs if isinstance(need, KeepsDeleted)), default=None)
 
 
 def lowest_qos(classes: Collection[str], order: Sequence[str] = QOS_CLASSES) -> str:

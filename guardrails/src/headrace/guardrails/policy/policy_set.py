@@ -72,7 +72,7 @@ class PolicyRule:
 
     @property
     def asks(self) -> bool:
-        """Whether it forbids only until its obligations are met."""
+        """Whether it forbids only where its obligations are not met: by people, or by nodes that keep deletes."""
         return self.effect == "forbid" and bool(self.obligations)
 
 
@@ -238,7 +238,10 @@ def _rule(source: Mapping[str, object], problems: list[PolicyProblem], text: str
         wrong(f"the annotation `@{shown(name)}` is unknown; known are @id, @obligation, @qos and @reason")
     obligations = parse_obligations(annotations["obligation"]) if "obligation" in annotations else ()
     if obligations is None:
-        wrong("`@obligation` must be `confirmation` or `approval:GROUP_OR_ROLE:N` (N 1 to 9), several with `;` between")
+        wrong(
+            "`@obligation` must be `confirmation`, `approval:GROUP_OR_ROLE:N` (N 1 to 9) or `trash:Nd` (N 1 to 366), "
+            "several with `;` between"
+        )
     qos_class = annotations.get("qos")
     if qos_class is not None and (not QOS_CLASS.fullmatch(qos_class) or effect == "forbid"):
         wrong(

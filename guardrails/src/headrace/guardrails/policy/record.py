@@ -11,7 +11,7 @@ from typing import Final, Literal
 from headrace.guardrails.intents.origins import SLOTS, OriginKind, kinds_of
 from headrace.guardrails.intents.text import ancestors
 from headrace.guardrails.policy.facts import Caller, PolicyAction
-from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
 FORM: Final = "5"
@@ -116,9 +116,10 @@ def asked_folder(folder: ResolvedEndpoint, reach: Reach, exclude: tuple[str, ...
 
 
 def folder_record(folder: ResolvedEndpoint) -> JsonObject:
-    """Write a folder as it is stored in a record."""
-    labels = labels_record(folder.path, folder.labels, folder.folder_labels)
-    return {"endpoint": folder.endpoint, "kind": folder.kind, "path": folder.path, **labels}
+    """Write a folder as it is stored in a record: what lies in a trash is decided as where it was deleted."""
+    path = place_before(folder.path)
+    labels = labels_record(path, folder.labels, folder.folder_labels)
+    return {"endpoint": folder.endpoint, "kind": folder.kind, "path": path, **labels}
 
 
 def labels_record(

@@ -25,7 +25,7 @@ from headrace.guardrails.intents.text import (
     sized,
     unescape_component,
 )
-from headrace.guardrails.rails.routes import Access, Route
+from headrace.guardrails.rails.routes import TRASH, Access, Route, is_kept
 from headrace.guardrails.rails.slots import TransferSlots
 from headrace.guardrails.seal.execution import Execution, SurveyCounts
 
@@ -175,13 +175,22 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
     """Where data may go: never onto or into itself, never the whole of a root away, never beyond the root's access."""
     source, destination = route.source, route.destination
     shorter = min(len(source.path), len(destination.path))
+    moves = slots.action == "move"
+    for end, is_changed in ((source, moves), (destination, True)):
+        if is_changed and is_kept(end.path):
+            message = (
+                f"`{shown(end.text)}` is in a name that nodes keep for themselves, where nothing is written or moved "
+                "away; copy what is in a trash to another place"
+            )
+            yield _refusal(Rail.RESERVED_NAME, message, end.text)
+    # A trash is never listed with what it lies in, so what it holds can be copied to where it was: to the root, too.
+    restores = TRASH in source.path and not is_kept(destination.path)
     if (source.node, source.root) == (destination.node, destination.root) and (
-        source.path[:shorter] == destination.path[:shorter]
+        source.path[:shorter] == destination.path[:shorter] and not restores
     ):
         relation = "are the same place" if source.path == destination.path else "lie inside one another"
         message = f"`{shown(source.text)}` and `{shown(destination.text)}` {relation}; choose another destination"
         yield _refusal(Rail.OVERLAPPING_PLACES, message)
-    moves = slots.action == "move"
     if moves and not source.path:
         message = f"`{shown(source.text)}` is the root of its endpoint, which can't be moved; name folders below it"
         yield _refusal(Rail.MOVE_OF_ROOT, message)

@@ -2,11 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from headrace.guardrails.intents.text import path_text
 
 Access = Literal["read", "write", "delete"]
+
+TRASH: Final = ".headrace-trash"
+"""The folder below a root that holds what transfers deleted there, each in a folder of its own."""
+PART_PREFIX: Final = ".headrace-part-"
+"""Start of the names of files that are on their way."""
+
+
+def is_kept(path: Sequence[str]) -> bool:
+    """Whether a path leads through a name that nodes keep for themselves."""
+    return any(name == TRASH or name.startswith(PART_PREFIX) for name in path)
+
+
+def place_before(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Return where what lies in a trash was before it was deleted; any other path as it is.
+
+    `/.headrace-trash/2026-12-27-tr_1/raw/phi` was `/raw/phi`.
+    """
+    while TRASH in path:
+        at = path.index(TRASH)
+        path = path[:at] + path[at + 2 :]
+    return path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,18 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class Trash:
+    """That what a plan deletes is moved to the trash of its root, and kept there."""
+
+    keep_days: int
+    """For so many days at least."""
+
+    def to_body(self) -> JsonObject:
+        """Its form in sealed documents."""
+        return {"keep_days": str(self.keep_days)}
+
+
+@dataclass(frozen=True, slots=True)
 class ListDigest:
     """How many names an overwrite or delete list holds, and the SHA-256 of its file."""
 
@@ -111,12 +123,18 @@ class Execution:
     qos_class: str = "bulk"
     checksums: tuple[str, ...] = ()
     probe: Probe | None = None
+    trash: Trash | None = None
 
     def to_body(self) -> JsonObject:
-        """Its form in plans and tickets (INTERFACES section 1); only a probe has the field `probe`."""
+        """Its form in plans and tickets (INTERFACES section 1); only a probe has the field `probe`.
+
+        Only a plan whose deletes are kept has the field `trash`.
+        """
         measures: JsonObject = {} if self.probe is None else {"probe": self.probe.to_body()}
+        keeps: JsonObject = {} if self.trash is None else {"trash": self.trash.to_body()}
         return {
             **measures,
+            **keeps,
             "action": self.action,
             "source": self.source.to_body(),
             "destination": self.destination.to_body(),
@@ -137,6 +155,15 @@ class Execution:
             "rate_ceiling_bps": _decimal(self.rate_ceiling_bps),
             "qos_class": self.qos_class,
         }
+
+    @property
+    def is_deleting(self) -> bool:
+        """Whether it may delete anything."""
+        return self.delete_source or self.delete_extraneous
+
+    def keeping(self, days: int | None) -> Self:
+        """Keep what it deletes for so many days, if it deletes and policy says so."""
+        return replace(self, trash=Trash(days)) if days is not None and self.is_deleting else self
 
     def probing(self, max_files: int, max_bytes: int, max_seconds: int) -> Self:
         """Only measure: legs of at most so many files, bytes and seconds."""

@@ -37,6 +37,7 @@ pub struct PosixTarget {
 /// What a store found out about the file systems below its root.
 #[derive(Debug)]
 struct FoundOut {
+    root: Arc<Root>,
     /// Whether files without a name work here; cleared when the file system says no.
     unnamed: AtomicBool,
     file_systems: FileSystems,
@@ -47,12 +48,13 @@ impl PosixTarget {
     #[must_use]
     pub fn new(root: Arc<Root>, writing: Writing) -> Self {
         Self {
-            root,
             writing,
             found: Arc::new(FoundOut {
+                root: Arc::clone(&root),
                 unnamed: AtomicBool::new(true),
                 file_systems: FileSystems::default(),
             }),
+            root,
         }
     }
 }
@@ -219,6 +221,22 @@ impl Folder for PosixFolder {
             Some(_) => self.remove(name).map(|()| Removal::Gone),
             None => Ok(Removal::Gone),
         }
+    }
+
+    fn move_if(
+        &self,
+        name: &[u8],
+        expected: &dyn Fn(&Entry) -> bool,
+        to: &RelPath,
+    ) -> io::Result<Removal> {
+        match self.dir.entry_now(name, RelPath::root())? {
+            Some(found) if !expected(&found) => return Ok(Removal::Changed),
+            Some(_) => {}
+            None => return Ok(Removal::Gone),
+        }
+        let there = self.found.root.dir(to)?;
+        move_name((&self.dir.acting()?, name), (&there.acting()?, name))?;
+        Ok(Removal::Gone)
     }
 
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
@@ -463,11 +481,19 @@ fn rename(dir: &Handle<'_>, from: &[u8], to: &[u8], existing: Existing) -> io::R
     if existing == Existing::Replace {
         return Ok(renameat(dir, from, dir, to)?);
     }
-    match renameat_with(dir, from, dir, to, RenameFlags::NOREPLACE) {
+    move_name((dir, from), (dir, to))
+}
+
+/// Give a name to what another one stands for, perhaps in another folder, and replace nothing.
+fn move_name(
+    (here, from): (&Handle<'_>, &[u8]),
+    (there, to): (&Handle<'_>, &[u8]),
+) -> io::Result<()> {
+    match renameat_with(here, from, there, to, RenameFlags::NOREPLACE) {
         // Not on this file system: a link never replaces either.
         Err(Errno::INVAL | Errno::NOSYS) => {
-            linkat(dir, from, dir, to, AtFlags::empty())?;
-            Ok(unlinkat(dir, from, AtFlags::empty())?)
+            linkat(here, from, there, to, AtFlags::empty())?;
+            Ok(unlinkat(here, from, AtFlags::empty())?)
         }
         answer => Ok(answer?),
     }

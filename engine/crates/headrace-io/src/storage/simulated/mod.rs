@@ -97,11 +97,13 @@ struct FolderNode {
     metadata: Metadata,
 }
 
-/// Names that change in one step: either all of a step survives or nothing.
+/// Names that change in one step: either all of a step survives or nothing. The sync of one folder says nothing of the other's part.
 #[derive(Debug, Clone, Default)]
 struct NameChange {
     remove: Option<Box<[u8]>>,
     add: Option<(Box<[u8]>, u64)>,
+    /// Number of the step, where another folder has a part of it.
+    step: Option<u64>,
 }
 
 /// What of a file is synced.
@@ -184,6 +186,7 @@ impl Disk {
             1 => Some(u64::MAX),
             _ => Some(random()).filter(|coin| coin % 2 == 0),
         };
+        let mut steps: HashMap<u64, Option<u64>> = HashMap::new();
         let mut inodes: Vec<u64> = state.nodes.keys().copied().collect();
         inodes.sort_unstable();
         for inode in inodes {
@@ -199,7 +202,11 @@ impl Disk {
                 }
                 Some(Node::Folder(folder)) => {
                     for change in std::mem::take(&mut folder.pending) {
-                        if survives().is_some() {
+                        let coin = match change.step {
+                            Some(step) => *steps.entry(step).or_insert_with(&mut survives),
+                            None => survives(),
+                        };
+                        if coin.is_some() {
                             apply_names(&mut folder.safe, &change);
                         }
                     }
@@ -408,6 +415,7 @@ impl State {
         self.folder(folder)?.names(NameChange {
             remove: None,
             add: Some((name.into(), inode)),
+            step: None,
         });
         Ok(inode)
     }
@@ -508,6 +516,7 @@ impl Target for SimulatedTarget {
     fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
         let mut folder: Arc<dyn Folder> = Arc::new(SimulatedFolder {
             disk: self.disk.clone(),
+            top: self.inode,
             inode: self.inode,
         });
         for name in path.components() {
@@ -538,6 +547,8 @@ impl Target for SimulatedTarget {
 #[derive(Debug)]
 struct SimulatedFolder {
     disk: Disk,
+    /// The folder that paths begin at.
+    top: u64,
     inode: u64,
 }
 
@@ -575,6 +586,7 @@ impl Folder for SimulatedFolder {
         state.folder(inode)?;
         Ok(Arc::new(Self {
             disk: self.disk.clone(),
+            top: self.top,
             inode,
         }))
     }
@@ -657,6 +669,7 @@ impl Folder for SimulatedFolder {
         folder.names(NameChange {
             remove: Some(from.into()),
             add: Some((to.into(), inode)),
+            step: None,
         });
         Ok(())
     }
@@ -669,6 +682,7 @@ impl Folder for SimulatedFolder {
         folder.names(NameChange {
             remove: Some(name.into()),
             add: None,
+            step: None,
         });
         Ok(())
     }
@@ -679,6 +693,46 @@ impl Folder for SimulatedFolder {
             Some(_) => self.remove(name).map(|()| Removal::Gone),
             None => Ok(Removal::Gone),
         }
+    }
+
+    fn move_if(
+        &self,
+        name: &[u8],
+        expected: &dyn Fn(&Entry) -> bool,
+        to: &RelPath,
+    ) -> io::Result<Removal> {
+        match self.entry(name, RelPath::root())? {
+            Some(found) if !expected(&found) => return Ok(Removal::Changed),
+            Some(_) => {}
+            None => return Ok(Removal::Gone),
+        }
+        let mut state = self.disk.state.lock();
+        state.change()?;
+        let mut there = self.top;
+        for name in to.components() {
+            let found = state.folder(there)?.now.get(name).copied();
+            there = found.ok_or(io::ErrorKind::NotFound)?;
+        }
+        if state.device(there) != state.device(self.inode) {
+            return Err(Errno::XDEV.into());
+        }
+        if state.folder(there)?.now.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let step = Some(state.changes);
+        let here = state.folder(self.inode)?;
+        let inode = here.now.get(name).copied().ok_or(io::ErrorKind::NotFound)?;
+        here.names(NameChange {
+            remove: Some(name.into()),
+            add: None,
+            step,
+        });
+        state.folder(there)?.names(NameChange {
+            remove: None,
+            add: Some((name.into(), inode)),
+            step,
+        });
+        Ok(Removal::Gone)
     }
 
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
@@ -805,6 +859,7 @@ impl Part for SimulatedPart {
         folder.names(NameChange {
             remove: self.name.clone(),
             add: Some((name.into(), self.inode)),
+            step: None,
         });
         Ok(())
     }
@@ -812,6 +867,7 @@ impl Part for SimulatedPart {
     fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced> {
         let folder = SimulatedFolder {
             disk: self.disk.clone(),
+            top: self.folder,
             inode: self.folder,
         };
         if folder
@@ -831,6 +887,7 @@ impl Part for SimulatedPart {
             state.folder(self.folder)?.names(NameChange {
                 remove: Some(name.clone()),
                 add: None,
+                step: None,
             });
         }
         Ok(())

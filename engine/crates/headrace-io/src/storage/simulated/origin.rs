@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use headrace_core::batch::Sparse;
 use headrace_core::entry::{Entry, Kind};
-use headrace_core::name::{PART_PREFIX, RelPath};
+use headrace_core::name::{RelPath, is_reserved};
 
 use super::{Disk, NameChange};
 use crate::storage::{Listing, Origin, Reader, Removal};
@@ -45,7 +45,10 @@ impl SimulatedOrigin {
         let remove = Some(path.file_name().unwrap_or_default().into());
         state
             .folder(above.ok_or(io::ErrorKind::NotFound)?)?
-            .names(NameChange { remove, add: None });
+            .names(NameChange {
+                remove,
+                ..NameChange::default()
+            });
         Ok(())
     }
 }
@@ -111,7 +114,7 @@ impl SimulatedListing<'_> {
         let inode = self.origin.find(path)?.ok_or(io::ErrorKind::NotFound)?;
         let mut state = self.origin.disk.state.lock();
         let names = state.folder(inode)?.now.keys().rev();
-        for name in names.filter(|name| !name.starts_with(PART_PREFIX)) {
+        for name in names.filter(|name| !is_reserved(name)) {
             let below = RelPath::from_components(path.components().chain([&**name]));
             self.ahead.push(below.map_err(io::Error::other)?);
         }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
@@ -14,14 +15,16 @@ use headrace_core::manifest::Item;
 use headrace_core::message::Totals;
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
+use headrace_core::value::{Label, Timestamp};
 use headrace_io::storage::{Existing, Metadata, Removal};
 
 use super::Landing;
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
-use super::decide::Stop;
+use super::decide::{Stop, destination_failure};
 use crate::session::counters::{add, read};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
 use crate::session::state_failed;
+use crate::session::trash::{Trash, TrashSpec};
 
 /// Name of the list of what failed in the last attempt, in the scratch folder.
 pub const LAST_FAILED: &str = "last-failed.jsonl";
@@ -37,6 +40,8 @@ pub struct Finished {
     pub files_list: PathBuf,
     /// Every entry that failed, one line each.
     pub failed_list: PathBuf,
+    /// The folder in the trash of the root that what was deleted was moved to.
+    pub trash: Option<Label>,
 }
 
 /// Folders whose names or metadata changed and are not durable yet.
@@ -62,10 +67,11 @@ impl Landing {
         // What could not be copied may be the reason why something looked superfluous.
         if self.spec.deletes.is_some() && self.totals.lock().failed == 0 {
             self.check_deletes()?;
+            self.open_trash();
             self.delete(&mut deleted, &mut touched, permitted)?;
         }
         self.complete_folders(&mut touched)?;
-        self.sync_folders(&touched)?;
+        self.sync_after_trash(&touched)?;
         let (files_list, failed_list) = (
             self.spec.scratch.join("files.jsonl"),
             self.spec.scratch.join("failed.jsonl"),
@@ -84,6 +90,7 @@ impl Landing {
             drifted: self.drifted.lock().clone(),
             files_list,
             failed_list,
+            trash: self.trash().and_then(Result::ok).map(Trash::name),
         };
         // The source is told, and deletes what has arrived, only after this.
         if self.spec.execution.delete_source {
@@ -110,6 +117,36 @@ impl Landing {
                 tracing::debug!(path = %part.path, "an old temporary is gone already");
             }
         }
+    }
+
+    /// Open the trash, if what is deleted is kept. Where it can't be used, every name stays and says why.
+    fn open_trash(&self) {
+        let Some(kept) = self.spec.execution.trash else {
+            return;
+        };
+        let spec = TrashSpec {
+            target: Arc::clone(&self.spec.target),
+            transfer: self.spec.transfer.clone(),
+            keep_days: kept.keep_days,
+        };
+        let opened = Trash::open(&spec, Timestamp::from(SystemTime::now()));
+        let opened =
+            opened.map_err(|error| format!("the trash can't be used, so it stays: {error}"));
+        let _ = self.trash.set(opened);
+    }
+
+    fn trash(&self) -> Option<Result<&Trash, &String>> {
+        self.trash.get().map(Result::as_ref)
+    }
+
+    /// Make folders durable from which names were taken: what was moved to the trash is durable there before.
+    fn sync_after_trash(&self, touched: &Touched) -> Result<(), Failure> {
+        if let Some(Ok(trash)) = self.trash() {
+            trash.settle().map_err(|error| {
+                destination_failure(&error, "the trash of the root", "making durable")
+            })?;
+        }
+        self.sync_folders(touched)
     }
 
     /// Everything on the delete list must still be as it was confirmed, or gone, before anything on it is deleted.
@@ -208,10 +245,17 @@ impl Landing {
         let deleted = self
             .folders
             .look(&full.parent().unwrap_or_default())
-            .and_then(|above| match confirmed {
+            .and_then(|above| match (confirmed, self.trash()) {
+                (_, Some(Err(why))) => Err(io::Error::other(why.clone())),
                 // The list was checked as a whole before; with many names, that is long ago.
-                Some(line) => above.remove_if(name, &|found| is_unchanged(found, line)),
-                None => above.remove_folder(name).map(|()| Removal::Gone),
+                (Some(line), None) => above.remove_if(name, &|found| is_unchanged(found, line)),
+                (Some(line), Some(Ok(trash))) => {
+                    trash.take(&*above, &full, &|found| is_unchanged(found, line))
+                }
+                (None, None) => above.remove_folder(name).map(|()| Removal::Gone),
+                (None, Some(Ok(trash))) => {
+                    trash.take_folder(&*above, &full).map(|()| Removal::Gone)
+                }
             });
         match deleted {
             Ok(Removal::Changed) => Err(self.changed_since_confirmed(path, "deleting")),
@@ -327,7 +371,7 @@ impl Landing {
         if touched.len() < MAX_TOUCHED {
             return Ok(());
         }
-        self.sync_folders(&std::mem::take(touched))
+        self.sync_after_trash(&std::mem::take(touched))
     }
 
     fn make_symlink(

@@ -1,7 +1,7 @@
 //! `files.jsonl` and `failed.jsonl`: one canonical JSON line for each entry, in path order.
 //!
 //! A line of `files.jsonl` says where an entry is, what it is and how it came there. `blake3` is the hash of a file's content, or of a
-//! symlink's target; it is empty for folders, for deleted names, and for files that were identical by size and time and so not read.
+//! symlink's target; it is empty for folders, for names that were deleted or moved to the trash, and for files that were identical by size and time and so not read.
 //! `mode` is octal.
 
 use std::fs::File;
@@ -137,6 +137,7 @@ fn file_line<'l>(landing: &Landing, entry: &'l Entry, outcome: Outcome) -> Optio
         Outcome::Copied(hash) => ("copied", Some(hash)),
         Outcome::Identical(hash) => ("identical", hash),
         Outcome::Created => ("created", None),
+        Outcome::Deleted if landing.spec.execution.trash.is_some() => ("trashed", None),
         Outcome::Deleted => ("deleted", None),
         Outcome::Open | Outcome::Skipped | Outcome::Failed(_) => return None,
     };

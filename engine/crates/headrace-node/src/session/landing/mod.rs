@@ -30,8 +30,8 @@ mod power_loss;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::filter::Filter;
@@ -65,6 +65,7 @@ pub use self::unit::{Accepted, UnitSink};
 use super::binding::fenced_off;
 use super::counters::{Counters, Stage, add};
 use super::ledger::{Ledger, Outcome};
+use super::trash::Trash;
 use super::{contained, state_failed};
 
 /// Most entries that may be under way without a result; the source is told.
@@ -216,6 +217,8 @@ pub struct Landing {
     telling: AtomicU64,
     /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
     failure: Mutex<Option<Failure>>,
+    /// Where what is deleted is kept, or why nothing is deleted; set when deletes begin.
+    trash: OnceLock<Result<Trash, String>>,
 }
 
 impl Landing {
@@ -293,6 +296,7 @@ impl Landing {
             may_share: AtomicBool::new(true),
             telling: AtomicU64::new(0),
             failure: Mutex::default(),
+            trash: OnceLock::new(),
             answers,
             counters,
             buffers,

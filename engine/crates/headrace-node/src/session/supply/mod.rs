@@ -39,6 +39,7 @@ use super::ledger::{Ledger, Outcome};
 use super::pace::Pace;
 use super::shares::Claim;
 use super::state_failed;
+use super::trash::TrashSpec;
 
 /// How often a waiting thread looks whether its session is over.
 const POLL: Duration = Duration::from_millis(250);
@@ -57,6 +58,8 @@ pub struct SupplySpec {
     pub window: u32,
     /// Whether sources are deleted once they have arrived.
     pub delete_source: bool,
+    /// Where they are kept then; `None` when they are gone at once.
+    pub trash: Option<TrashSpec>,
     /// Whether what is listed and sent is counted here: in a local copy the landing counts it.
     pub counts_totals: bool,
     /// A folder of our own on this machine for what need not survive.

@@ -3,18 +3,23 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::PieceHash;
 use headrace_core::name::RelPath;
 use headrace_core::statement::{Kept, KeptReason, MAX_DETAIL_BYTES, MAX_KEPT_NAMES};
-use headrace_io::storage::Removal;
+use headrace_core::value::{Label, Timestamp};
+use headrace_io::storage::{Folder, Removal};
+use headrace_io::version::is_still;
 
 use super::Supply;
 use super::outgoing::{Looked, open};
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
+use crate::session::trash::Trash;
 use crate::state;
 
 /// What was deleted at the source, and what stayed although it had arrived.
@@ -22,6 +27,8 @@ use crate::state;
 pub struct Removed {
     /// Names deleted.
     pub deleted: u64,
+    /// The folder in the trash of the root that they were moved to.
+    pub trash: Option<Label>,
     kept: BTreeMap<KeptReason, Kept>,
     names: usize,
     name_bytes: usize,
@@ -32,6 +39,9 @@ const MAX_NAME_BYTES: usize = 64 << 10;
 
 /// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
+
+/// Where sources are kept: nowhere, in a trash, or in one that can't be opened, so that they stay.
+type Bin = Option<Result<Trash, String>>;
 
 /// Why one source stays.
 type Stays = (KeptReason, String);
@@ -76,12 +86,16 @@ impl Supply {
         state::write_durably(&self.removing(), b"")
             .map_err(|error| state_failed(io::Error::other(error)))?;
         let mut removed = Removed::default();
+        let bin = self.open_trash();
+        if let Some(Ok(trash)) = &bin {
+            removed.trash = Some(trash.name());
+        }
         let mut entries = self.ledger.lock().read().map_err(state_failed)?;
         let mut open: Vec<Entry> = Vec::new();
         while let Some((_, item, outcome)) = entries.next().map_err(state_failed)? {
             let entry = item.entry();
             while let Some(folder) = open.pop_if(|folder| !entry.path.starts_with(&folder.path)) {
-                self.remove_folder(&folder);
+                self.remove_folder(&folder, &bin);
             }
             let arrived = matches!(outcome, Outcome::Copied(_) | Outcome::Identical(_));
             if let Err(why) = permitted() {
@@ -96,17 +110,24 @@ impl Supply {
                 // What was moved is what the folder held.
                 (Kind::Dir, _) if entry.path.is_root() => {}
                 (Kind::Dir, _) => open.push(entry.clone()),
-                (_, Outcome::Copied(_)) => self.remove_source(entry, None, &mut removed),
+                (_, Outcome::Copied(_)) => self.remove_source(entry, None, &bin, &mut removed),
                 (Kind::File, Outcome::Identical(None)) => {
                     let detail = "the destination did not say what it holds".to_owned();
                     removed.keep(&entry.path, (KeptReason::Unproven, detail));
                 }
-                (_, Outcome::Identical(hash)) => self.remove_source(entry, hash, &mut removed),
+                (_, Outcome::Identical(hash)) => {
+                    self.remove_source(entry, hash, &bin, &mut removed);
+                }
                 _ => {}
             }
         }
         while let Some(folder) = open.pop() {
-            self.remove_folder(&folder);
+            self.remove_folder(&folder, &bin);
+        }
+        if let Some(Ok(trash)) = &bin
+            && let Err(error) = trash.settle()
+        {
+            tracing::warn!(%error, "what was moved to the trash may be back where it was after a loss of power");
         }
         Ok(removed)
     }
@@ -116,8 +137,20 @@ impl Supply {
         self.spec.scratch.join("removing")
     }
 
-    fn remove_source(&self, entry: &Entry, told: Option<PieceHash>, removed: &mut Removed) {
-        match self.remove_arrived(entry, told) {
+    fn open_trash(&self) -> Bin {
+        let spec = self.spec.trash.as_ref()?;
+        let opened = Trash::open(spec, Timestamp::from(SystemTime::now()));
+        Some(opened.map_err(|error| format!("the trash can't be used, so it stays: {error}")))
+    }
+
+    fn remove_source(
+        &self,
+        entry: &Entry,
+        told: Option<PieceHash>,
+        bin: &Bin,
+        removed: &mut Removed,
+    ) {
+        match self.remove_arrived(entry, told, bin) {
             Ok(None) => removed.deleted += 1,
             Ok(Some(stays)) => removed.keep(&entry.path, stays),
             Err(error) => removed.keep(&entry.path, (KeptReason::Failed, error.to_string())),
@@ -125,20 +158,48 @@ impl Supply {
     }
 
     /// Remove a source that has arrived; says why not.
-    fn remove_arrived(&self, entry: &Entry, told: Option<PieceHash>) -> io::Result<Option<Stays>> {
+    fn remove_arrived(
+        &self,
+        entry: &Entry,
+        told: Option<PieceHash>,
+        bin: &Bin,
+    ) -> io::Result<Option<Stays>> {
         if let Some(told) = told
             && self.content(entry)?.is_some_and(|ours| ours != told)
         {
             let detail = "the destination holds other content".to_owned();
             return Ok(Some((KeptReason::Differs, detail)));
         }
-        Ok(match self.spec.origin.remove_if(entry)? {
+        let removal = match bin {
+            None => self.spec.origin.remove_if(entry)?,
+            Some(Ok(trash)) => self.move_to(trash, entry)?,
+            Some(Err(why)) => return Ok(Some((KeptReason::Failed, why.clone()))),
+        };
+        Ok(match removal {
             Removal::Gone => None,
             Removal::Changed => {
                 let detail = "it changed after it was copied".to_owned();
                 Some((KeptReason::Changed, detail))
             }
         })
+    }
+
+    /// Move a source that has arrived to the trash, if it still is what was listed.
+    fn move_to(&self, trash: &Trash, entry: &Entry) -> io::Result<Removal> {
+        let path = self.spec.from.path.join_path(&entry.path);
+        let path = path.map_err(io::Error::other)?;
+        let above = self.folder_above(&path)?;
+        trash.take(&*above, &path, &|now| {
+            now.kind == entry.kind
+                && now.target == entry.target
+                && is_still(&now.version, &entry.version)
+        })
+    }
+
+    fn folder_above(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
+        let spec = self.spec.trash.as_ref();
+        let target = &spec.ok_or(io::ErrorKind::Unsupported)?.target;
+        target.folder(&path.parent().unwrap_or_default())
     }
 
     /// The hash of a file that this session did not send; `None` when it is gone or another one.
@@ -161,8 +222,17 @@ impl Supply {
     }
 
     /// A folder that still holds something stays, which is no failure.
-    fn remove_folder(&self, entry: &Entry) {
-        if let Err(error) = self.spec.origin.remove_folder(&entry.path) {
+    fn remove_folder(&self, entry: &Entry, bin: &Bin) {
+        let removed = match bin {
+            None => self.spec.origin.remove_folder(&entry.path),
+            Some(Ok(trash)) => {
+                let path = self.spec.from.path.join_path(&entry.path);
+                path.map_err(io::Error::other)
+                    .and_then(|path| trash.take_folder(&*self.folder_above(&path)?, &path))
+            }
+            Some(Err(_)) => return,
+        };
+        if let Err(error) = removed {
             tracing::debug!(%error, path = %entry.path, "a source folder stays");
         }
     }
@@ -171,7 +241,6 @@ impl Supply {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
-    use std::sync::Arc;
 
     use headrace_core::access::Access;
     use headrace_core::filter::{Filter, Filters};
@@ -206,6 +275,7 @@ mod tests {
             geometry: GEOMETRY,
             window: 1000,
             delete_source: true,
+            trash: None,
             counts_totals: true,
             scratch: scratch.to_owned(),
         };

@@ -420,6 +420,7 @@ mod tests {
             geometry: GEOMETRY,
             window: 1,
             delete_source: false,
+            trash: None,
             counts_totals: true,
             scratch: folder.path().to_owned(),
         };
