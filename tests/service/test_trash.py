@@ -30,9 +30,10 @@ def files_at(folder: Path) -> dict[str, str]:
 
 
 async def brought_back(site: Site, ended: m.Transfer) -> m.Transfer:
-    """Run the command that the end of a transfer names."""
-    found = re.search(r"is kept in its trash until \d{4}-\d\d-\d\d: `(.*)` brings it back", ended.summary)
-    assert found, ended.summary
+    """Run the command that the receipt of a transfer names."""
+    said = (await site.ada.port.receipt(ended.id)).summary
+    found = re.search(r"is kept in its trash until \d{4}-\d\d-\d\d: `(.*)` brings it back", said)
+    assert found, said
     program, verb, source, destination = shlex.split(found[1])
     assert (program, verb) == ("headrace", "copy")
     return await site.ada.end_of(await site.ada.submit(await site.ada.plan(source, destination)))
@@ -80,7 +81,7 @@ async def test_the_sources_of_a_move_are_kept_where_they_were_and_come_back(site
     assert any("moved to the trash of its endpoint" in note for note in plan.notes)
     ended = await site.ada.end_of(await site.ada.submit(plan))
     assert ended.state is m.TransferState.COMPLETE, ended.summary
-    assert not (site.lab / "raw").exists()
+    assert files_at(site.lab / "raw") == {}
     assert files_at(site.archive) == {"raw/a": "moved"}
     back = await brought_back(site, ended)
     assert back.state is m.TransferState.COMPLETE, back.summary

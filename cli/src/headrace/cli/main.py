@@ -70,7 +70,7 @@ SECTIONS: Final = {
 
 _UNDO: Final = (
     "there is no undo. To stop a transfer that runs: headrace cancel TRANSFER; what has arrived stays. Files that were "
-    "replaced or deleted are gone, unless the storage itself keeps snapshots, or policy keeps what is deleted in a trash: "
+    "replaced or deleted are gone, unless the storage keeps snapshots, or policy keeps what is deleted in a trash: "
     "then headrace receipts get TRANSFER says where, and which command brings it back. Before a plan runs, headrace "
     "losses PLAN names what it would replace or delete, and headrace drop PLAN gives it up"
 )
