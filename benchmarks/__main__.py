@@ -4,7 +4,7 @@ make bench                                    everything (an hour or more)
 make bench ARGS="--cases                      large --paths 0 50"
 make bench ARGS="--local --ssh"               only copies inside one machine, and over ssh
 make bench ARGS=--service-only                what the service itself costs a transfer
-make bench ARGS=--lists                       lists among a million transfers (--rows, --events, --postgresql)
+make bench ARGS=--lists                       lists among a million transfers (--rows, --events, --postgresql, --kept)
 make bench ARGS=--passing-on                  a call through a process of a site that does not lead
 
 A path is RTT_MS[:LOSS%][:RATE], for example 50, 50:0.1% or 100:1Gb/s.
@@ -14,9 +14,11 @@ import argparse
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 from demo.stage import REPOSITORY, DemoError, say
+from tests.servers.filled import Filling
 
 from benchmarks.cases import CASES, MATRIX, Line
 from benchmarks.identity import measure_identity
@@ -39,10 +41,10 @@ def main() -> int:
     if arguments.lists:
         measure_lists(
             disk,
-            transfers=arguments.rows,
-            events_each=arguments.events,
+            filling=Filling(transfers=arguments.rows, events_each=arguments.events, until=datetime.now(UTC)),
             calls=arguments.calls,
             postgresql=arguments.postgresql,
+            kept=arguments.kept,
         )
         return 0
     if arguments.passing_on:
@@ -125,6 +127,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--events", type=int, default=10, help="with --lists: events of each (default 10)")
     parser.add_argument("--calls", type=int, default=200, help="with --lists or --passing-on: counted calls of each")
     parser.add_argument("--postgresql", action="store_true", help="with --lists: in PostgreSQL, not SQLite")
+    parser.add_argument("--kept", type=Path, help="with --lists: a folder whose filled store is made once and stays")
     return parser.parse_args()
 
 

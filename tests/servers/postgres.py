@@ -28,6 +28,8 @@ class Postgres:
 
     folder: Path
     programs: Path
+    more: str = ""
+    """Options of the server beside our own."""
     numbers: Iterator[int] = field(default_factory=count)
     _template: str = ""
 
@@ -60,7 +62,7 @@ class Postgres:
     def start(self) -> None:
         options = (
             f"-c unix_socket_directories={self.folder} -c listen_addresses= -c fsync=off -c max_connections=200 "
-            "-c log_statement=none"
+            f"-c log_statement=none {self.more}"
         )
         self._run("pg_ctl", "start", "--wait", "--silent", "--log", str(self.folder / "log"), "--options", options)
 
@@ -83,20 +85,23 @@ class Postgres:
 
 
 @contextmanager
-def postgres_running() -> Iterator[Postgres]:
-    """Run a server for the block."""
+def postgres_running(kept: Path | None = None, more: str = "") -> Iterator[Postgres]:
+    """Run a server for the block; in `kept`, which stays, with the databases that it had."""
     programs = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name), default=None)
     assert programs is not None, "PostgreSQL is not installed: `make tools` installs it"
-    folder = Path(tempfile.mkdtemp(prefix="headrace-pg-"))
-    server = Postgres(folder, programs)
+    folder = kept or Path(tempfile.mkdtemp(prefix="headrace-pg-"))
+    server = Postgres(folder, programs, more)
     try:
-        if os.geteuid() == 0:
-            os.chown(folder, ACCOUNT, ACCOUNT)
-        server.make()
+        if not (folder / "data").exists():
+            folder.mkdir(exist_ok=True)
+            if os.geteuid() == 0:
+                os.chown(folder, ACCOUNT, ACCOUNT)
+            server.make()
         server.start()
         try:
             yield server
         finally:
-            server.stop()
+            server.stop("fast" if kept else "immediate")
     finally:
-        shutil.rmtree(folder)
+        if kept is None:
+            shutil.rmtree(folder)

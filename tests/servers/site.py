@@ -163,6 +163,11 @@ class Site:
         session = await self.use_cases.people.accept_invitation(accepted, "127.0.0.1")
         return Person(self, await self.use_cases.people.of_session(session.secret), session.secret)
 
+    async def signed_in(self, name: str) -> Person:
+        """Let somebody sign in who accepted before."""
+        session = await self.use_cases.people.sign_in(m.SignIn(name=name, password=PASSWORD), "127.0.0.1")
+        return Person(self, await self.use_cases.people.of_session(session.secret), session.secret)
+
     async def audited(self, kind: str) -> list[m.AuditEvent]:
         """Every audit event of a kind."""
         return (await self.use_cases.audit.events(Wanted(kinds=(kind,) if kind else ()), after=0, limit=1000)).items
@@ -215,7 +220,7 @@ async def started_site(
     proof: m.ProofStrength = "session",
     hub_listen: str = "127.0.0.1:0",
 ) -> AsyncIterator[Site]:
-    """Start a service in `folder` with its first admin `ada`, and no nodes yet.
+    """Start a service in `folder` with its first admin `ada`, and no nodes yet; or the one that was there before.
 
     `proof` is its `HEADRACE_CONSENT_PROOF`: most tests are about something else, and their people prove nothing.
     """
@@ -223,17 +228,16 @@ async def started_site(
     settings = settings or Settings()
     database = settings.database or new_database()
     settings = replace(settings, data=folder / "service", database=database, hub_listen=hub_listen, consent_proof=proof)
-    if not database:
+    if not database and not settings.data.exists():
         _put_migrated_store(settings.data)
     service = await Service.start(settings, public_url="http://127.0.0.1", clock=clock, waits=clock.waits)
     site = Site(folder, settings, clock, service)
-    site.lab.mkdir()
-    site.archive.mkdir()
+    site.lab.mkdir(exist_ok=True)
+    site.archive.mkdir(exist_ok=True)
     with patch.object(passwords, "_hasher", _QUICK):
         try:
             link = await site.use_cases.people.bootstrap_link()
-            assert link is not None
-            site.ada = await site.accept(link, "ada")
+            site.ada = await site.accept(link, "ada") if link else await site.signed_in("ada")
             yield site
         finally:
             await site.close()

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, or_, select
+from sqlalchemy.orm import defer
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -42,7 +43,8 @@ from headrace.guardrails import MAX_AHEAD, PLAN_LIFETIME, NeedsApproval, Obligat
 OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
 """Roles that see every plan and transfer. An approver sees what may need an approval."""
 
-_SUBMITTED = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
+_READY = PlanRow.state == m.PlanState.READY
+_UNSTARTED = PlanRow.unstarted.is_(True)
 _REFUSED = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "refused").exists()
 _APPROVED = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.verdict == "approved").exists()
 _DECLINED = (
@@ -54,7 +56,12 @@ _SENTENCE = as_json(PlanRow.card)["canonical_sentence"].as_string()
 KEPT = 256
 """Conditions that are kept made, one for each caller's rights: making one costs more than asking the store."""
 _WAY = Way(select(PlanRow), PlanRow.id, PlanRow.created)
-_ROWS = select(PlanRow).where(PlanRow.id.in_(bindparam("ids", expanding=True)))
+_ROWS = (
+    select(PlanRow)
+    .where(PlanRow.id.in_(bindparam("ids", expanding=True)))
+    # Long texts that no list shows.
+    .options(*(defer(column, raiseload=True) for column in (PlanRow.request, PlanRow.decision_context)))
+)
 _LONGEST_OPEN: Final = MAX_AHEAD + PLAN_LIFETIME
 """A plan made earlier can't be started any more."""
 _SINCE = (
@@ -110,11 +117,10 @@ class Plans:
 
         Each exactly up to 1,000, which says `at least`.
         """
-        startable = and_(self._decided_now(), ~_SUBMITTED, ~_REFUSED, ~_DECLINED)
-        own, oldest = Narrowed(people=(caller.principal.id,)), self._core.clock() - _LONGEST_OPEN
+        own = Narrowed(people=(caller.principal.id,))
         ways = self._of_people(own, [m.PlanState.SURVEYING, m.PlanState.ASK])
-        ready = self._of_people(own, [m.PlanState.READY])
-        ways += [way.where(startable, PlanRow.created > oldest) for way in ready]
+        startable = self._startable(), self._decided_now(), ~_REFUSED, ~_DECLINED
+        ways.append(_WAY.where(PlanRow.requester == caller.principal.id, *startable))
         mine = [way.where(visible_to(caller)) for way in ways]
         async with self._core.database.read() as tx:
             waiting = (await self._awaiting(tx, caller, select(PlanRow.id))).limit(MAX_COUNTED).subquery()
@@ -145,7 +151,7 @@ class Plans:
                 waiting = (await self._awaiting(tx, caller, select(PlanRow))).where(*known.conditions(PlanRow))
                 ways = [Way(waiting, PlanRow.id, PlanRow.created)]
                 if states:
-                    ways = [way.where(or_(*(in_state for _, in_state in self._states(states)))) for way in ways]
+                    ways = [way.where(or_(*self._states(states))) for way in ways]
             else:
                 ways = self._of_people(
                     replace(known, people=known.people if whose.person else (caller.principal.id,)), states
@@ -168,9 +174,7 @@ class Plans:
     def _of_people(self, known: Narrowed, states: Sequence[m.PlanState]) -> list[Way[str]]:
         """Return the ways to the plans of the people who are named, each along an index in the order of time."""
         rest = replace(known, people=None).conditions(PlanRow)
-        kept: list[Sequence[ColumnElement[bool]]] = [[]]
-        if states:
-            kept = [[PlanRow.state == state, in_state] for state, in_state in self._states(states)]
+        kept = [[in_state] for in_state in self._states(states)] or [[]]
         people = known.people or ("",)
         return [_WAY.where(PlanRow.requester == person, *one, *rest) for person in people for one in kept]
 
@@ -247,26 +251,28 @@ class Plans:
             found.append((card, status))
         return found
 
-    def _states(self, states: Sequence[m.PlanState]) -> list[tuple[m.PlanState, ColumnElement[bool]]]:
-        """Return the conditions for each of some states, with the state that is kept: what has expired is not noted."""
-        now = self._core.clock()
-        ready, asks = PlanRow.state == m.PlanState.READY, PlanRow.state == m.PlanState.ASK
-        too_long_ago = PlanRow.created <= now - PLAN_LIFETIME
-        found: list[tuple[m.PlanState, ColumnElement[bool]]] = []
+    def _states(self, states: Sequence[m.PlanState]) -> list[ColumnElement[bool]]:
+        """Return the conditions for some states, each along an index: what has expired is not noted."""
+        asks = and_(PlanRow.state == m.PlanState.ASK, _UNSTARTED)
+        too_long_ago = PlanRow.created <= self._core.clock() - PLAN_LIFETIME
+        found: list[ColumnElement[bool]] = []
         for state in dict.fromkeys(states):
             match state:
                 case m.PlanState.EXPIRED:
-                    found += [
-                        (m.PlanState.READY, and_(ready, PlanRow.expires <= now, ~_SUBMITTED)),
-                        (m.PlanState.ASK, and_(asks, too_long_ago)),
-                    ]
+                    over = PlanRow.expires <= self._core.clock()
+                    found += [and_(_READY, _UNSTARTED, over), and_(asks, too_long_ago)]
                 case m.PlanState.READY:
-                    found.append((state, and_(ready, or_(PlanRow.expires > now, _SUBMITTED))))
+                    found += [and_(_READY, PlanRow.unstarted.is_(False)), self._startable()]
                 case m.PlanState.ASK:
-                    found.append((state, and_(asks, ~too_long_ago)))
+                    found.append(and_(asks, ~too_long_ago))
                 case _:
-                    found.append((state, PlanRow.state == state))
+                    found.append(and_(PlanRow.state == state, _UNSTARTED))
         return found
+
+    def _startable(self) -> ColumnElement[bool]:
+        """Return the condition for what is ready, and neither started nor expired."""
+        now = self._core.clock()
+        return and_(_READY, _UNSTARTED, PlanRow.expires > now, PlanRow.created > now - _LONGEST_OPEN)
 
     def _decided_now(self) -> ColumnElement[bool]:
         return PlanRow.policy_version == (self._policies.active.version if self._policies.active else "")
@@ -285,7 +291,8 @@ class Plans:
         mine = mine.where(ApprovalRow.expires > self._core.clock())
         return query.where(
             approvable_by(caller),
-            PlanRow.state == m.PlanState.READY,
+            _READY,
+            _UNSTARTED,
             PlanRow.expires > self._core.clock(),
             PlanRow.requester != caller.principal.id,
             func.coalesce(PlanRow.token_made_by, "") != caller.principal.id,
@@ -293,7 +300,6 @@ class Plans:
             ~mine.exists(),
             ~_REFUSED,
             ~_DECLINED,
-            ~_SUBMITTED,
         )
 
 

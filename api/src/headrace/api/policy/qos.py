@@ -322,9 +322,8 @@ async def _missed_by_work(tx: Tx, classes: frozenset[str], now: datetime) -> lis
     )
     planned = await tx.execute(
         select(PlanRow.qos_class, PlanRow.id)
-        .outerjoin(TransferRow, TransferRow.plan == PlanRow.id)
-        .where(PlanRow.state == m.PlanState.READY, PlanRow.expires > now)
-        .where(PlanRow.qos_class.not_in(classes), TransferRow.id.is_(None))
+        .where(PlanRow.state == m.PlanState.READY, PlanRow.unstarted.is_(True), PlanRow.expires > now)
+        .where(PlanRow.qos_class.not_in(classes))
         .order_by(PlanRow.id)
     )
     used: dict[str, list[str]] = {}

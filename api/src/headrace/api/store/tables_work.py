@@ -16,9 +16,9 @@ class PlanRow(Base):
     __tablename__ = "plans"
     __table_args__ = (
         Index("ix_plans_requester_created", "requester", "created", "id"),
-        Index("ix_plans_requester_state_created", "requester", "state", "created", "id"),
-        Index("ix_plans_state_expires", "state", "expires"),
-        Index("ix_plans_created", "created", "id"),
+        Index("ix_plans_requester_state_unstarted_created", "requester", "state", "unstarted", "created", "id"),
+        Index("ix_plans_state_unstarted_expires", "state", "unstarted", "expires"),
+        Index("ix_plans_unstarted_created", "unstarted", "created", "id"),
         Index("ix_plans_base", "base"),
     )
 
@@ -53,6 +53,8 @@ class PlanRow(Base):
     """The endpoint of its source, whatever that is named now; empty before there is a survey."""
     destination_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
     qos_class: Mapped[str] = mapped_column(String(64), default="bulk", server_default="bulk")
+    unstarted: Mapped[bool] = mapped_column(default=True, server_default=false())
+    """Whether no transfer carries it out: few do not, and lists of what is open find them by it."""
 
 
 class ConfirmationRow(Base):

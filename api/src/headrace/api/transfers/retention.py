@@ -43,7 +43,6 @@ _OF_TRANSFERS: Final = (
 )
 _OF_PLANS: Final = (ConfirmationRow.plan, ApprovalRow.plan)
 _HISTORY = select(TransferEventRow.transfer).where(TransferEventRow.transfer == TransferRow.id).exists()
-_STARTED = select(TransferRow.id).where(TransferRow.plan == PlanRow.id).exists()
 
 
 class Retention:
@@ -71,7 +70,7 @@ class Retention:
     async def _remove_plans(self, before: datetime) -> int:
         """Remove plans that nobody started, and that nobody may start any more."""
         over = and_(PlanRow.state != m.PlanState.SURVEYING, or_(PlanRow.expires.is_(None), PlanRow.expires < before))
-        query = select(PlanRow.id, PlanRow.created).where(PlanRow.created < before, over, ~_STARTED)
+        query = select(PlanRow.id, PlanRow.created).where(PlanRow.unstarted.is_(True), PlanRow.created < before, over)
         count, last = 0, None
         while found := await self._next(query, PlanRow, last):
             ids, last = [row[0] for row in found], found[-1]

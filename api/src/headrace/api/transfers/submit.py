@@ -144,6 +144,7 @@ class Submissions:
             tuning=card.tuning.model_dump_json(),
         )
         tx.add(row)
+        plan.unstarted = False
         if needs_approval_of_others(plan):
             await tx.flush()
             tx.add_all(TransferApproverRow(name=name, created=now, transfer=row.id) for name in approvers_of(plan))

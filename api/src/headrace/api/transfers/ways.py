@@ -21,6 +21,9 @@ _EVERY_STATE = tuple(m.TransferState)
 
 def ways_to(rights: Rights, known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
     """Return the ways to transfers that fit and that may be seen; together they find each that does."""
+    if not all(known.ends):
+        # An endpoint or label that there is not: nobody's transfers need be looked through for it.
+        return [_none()]
     in_states = [TransferRow.state.in_(states)] if states else []
     if rights.oversees and (rights.agent is None or rights.reads_all):
         return _among_all(known, states, in_states)
@@ -71,8 +74,6 @@ def _of_endpoints(known: Narrowed, states: Sequence[m.TransferState]) -> Iterato
     """Yield the ways to the transfers from or to the endpoints of the first group."""
     first, *others = known.ends
     rest = replace(known, ends=tuple(others)).conditions(TransferRow)
-    if not first:
-        yield _none()
     for endpoint in first:
         for end in (TransferRow.source_endpoint, TransferRow.destination_endpoint):
             for state in dict.fromkeys(states):

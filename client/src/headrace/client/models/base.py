@@ -96,6 +96,8 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _refuse_floods(cls, given: object) -> object:
+        if not isinstance(given, dict) or len(given) <= MAX_UNKNOWN_FIELDS:
+            return given  # Without a look at the fields of the class, which takes longer than most validations.
         return _of_at_most(len(cls.model_fields) + MAX_UNKNOWN_FIELDS, given)
 
 
