@@ -223,6 +223,18 @@ async def test_an_old_plan_shows_as_expired(site: Site) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_plan_that_was_started_is_neither_open_nor_expired(site: Site) -> None:
+    one_file(site)
+    port, plan = site.ada.port, await site.ada.plan("lab:/set", "archive:/set")
+    assert (await port.plan_counts()).mine_open == 1
+    await site.ada.end_of(await site.ada.submit(plan))
+    assert (await port.plan_counts()).mine_open == 0
+    site.clock.shift += timedelta(hours=25)
+    assert [one.id for one in await port.plans(states=["ready"])] == [plan.id]
+    assert not (await port.plans(states=["expired"])).items
+
+
+@pytest.mark.anyio
 async def test_plans_are_paged_newest_first(quiet_site: Site) -> None:
     made = [(await quiet_site.ada.ask(f"list transfers {number}")).id for number in range(5)]
     first = await quiet_site.ada.port.plans(limit=2)
