@@ -382,12 +382,12 @@ class Acting:
 
     async def policy_needs(self) -> m.Page[m.PolicyNeed]:
         """As in the port."""
-        with self._may("policy_needs"):
+        async with self._may("policy_needs"):
             return m.Page(items=self._do.policy_questions.needs())
 
     async def guided_rules(self, asked: m.GuidedRequest) -> m.GuidedRules:
         """As in the port."""
-        with self._may("guided_rules"):
+        async with self._may("guided_rules"):
             return await self._do.policy_questions.guided(asked)
 
     async def who_may(self, asked: m.WhoMayRequest) -> m.Page[m.WhoMay]:

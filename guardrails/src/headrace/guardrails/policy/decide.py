@@ -37,7 +37,7 @@ from headrace.guardrails.policy.record import (
     record_of,
     route_record,
 )
-from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.seal.documents import Json, JsonObject
 
 LARGE_DELETES: Final = "headrace-large-deletes"
