@@ -56,7 +56,7 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "release_halt": {"halt": "ht_nothing"},
         "check_policy": {"text": m.PolicyText(text="x")},
         "policy_needs": {},
-        "guided_rules": {"asked": m.GuidedRequest(need="x")},
+        "guided_rules": {"asked": m.GuidedRequest(need="assistants-copy")},
         "simulate_policy": {"text": m.PolicyText(text="x")},
         "who_may": {"asked": m.WhoMayRequest(source="lab:/")},
         "propose_policy": {"text": m.PolicyText(text="x")},
