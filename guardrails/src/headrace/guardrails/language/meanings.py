@@ -9,13 +9,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Clock, Day, Doubt, Hours, Length, Place, Repeat, When
-from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Reading, listed, table
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Reading, listed, plain_word, table
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.draft import Value
+    from headrace.guardrails.language.phrases import Item
 
 _UNIT_LENGTHS = {
     "hour": Length("hour", exact=timedelta(hours=1), unit="hour", count=1),
@@ -32,11 +33,13 @@ _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 
 def names_of(hit: Hit) -> tuple[str, ...]:
-    """Give the globs of a phrase; a relative path such as raw/old is one."""
+    """Give the globs of a phrase; a relative path such as raw/old is one, and "the .git folder" is no file."""
     found: list[str] = []
-    for value in hit.all(object):
+    for at, item in enumerate(hit.items):
+        value, beside = item.value, [*hit.items[at + 1 : at + 2], *hit.items[max(0, at - 2) : at]]
         if isinstance(value, tuple):
-            found.extend(value)
+            a_folder = any(one.symbol in listed("folder_noun", "several_folders") for one in beside)
+            found.extend(f"{name.rstrip('/')}/" if a_folder else name for name in value)
         elif isinstance(value, Place) and value.path is not None and value.name is None and value.path[0] != "/":
             found.append(value.path)
     return tuple(found)
@@ -71,13 +74,40 @@ def _in_unit_of(amount: Amount, number: str) -> Amount:
 
 
 def folder(hit: Hit) -> Sequence[Reading]:
-    """Take the word beside "folder" as its name, unless it may only describe the folder."""
-    kinds = listed("folder_noun")
-    at = next(number for number, item in enumerate(hit.items) if item.symbol in kinds)
-    named = hit.items[-1] if hit.has("called", "named") or at == len(hit.items) - 2 else hit.items[at - 1]
-    if hit.items[at - 1].symbol in listed("describing"):
+    """Take the words before "folder" as its name, unless one may only describe the folder."""
+    kinds, joins = listed("folder_noun", "several_folders"), listed("as_well")
+    named = []
+    for at, item in enumerate(hit.items):
+        if item.symbol in kinds and hit.items[at - 1].value is None:
+            named.append(hit.items[at - 1])
+        if item.symbol in listed("several_folders"):
+            first = max(number for number, one in enumerate(hit.items[:at]) if one.symbol in joins)
+            named.append(hit.items[first - 1])
+    return _folders(hit, named)
+
+
+def folder_called(hit: Hit) -> Sequence[Reading]:
+    """Take the words behind "folder" as its name; "the folder icons" may be no name."""
+    kinds = listed("folder_noun", "several_folders")
+    at = max(number for number, item in enumerate(hit.items) if item.symbol in kinds)
+    between = listed("as_well") | {"called", "named"}
+    named = [item for item in hit.items[at + 1 :] if item.symbol not in between]
+    if hit.has("called", "named"):
+        return (("exclude", (*names_of(hit), *(f"{item.text.rstrip('/')}/" for item in named))),)
+    vague = hit.items[at - 1].symbol in listed("describing") and len(named) == 1 and named[0].text.isalpha()
+    return _folders(hit, [*named, hit.items[at - 1]] if vague else named)
+
+
+def _folders(hit: Hit, named: Sequence[Item]) -> Sequence[Reading]:
+    if any(_describes(plain_word(item)) for item in named):
         return (("exclude", Doubt(f"`{hit.words}`: write the name of the folder, such as old/")),)
-    return (("exclude", (f"{named.text.rstrip('/')}/",)),)
+    folders = [f"{item.text.rstrip('/')}/" for item in named]
+    return (("exclude", (*names_of(hit), *folders)),)
+
+
+def _describes(word: str) -> bool:
+    """Say whether a word may say which folder, and not what it is called: "the largest folder", "Anna's folder"."""
+    return word in listed("describing", "of_a_folder", "quality") or word.endswith("'s")
 
 
 def of_kind(hit: Hit) -> Sequence[Reading]:
@@ -121,6 +151,15 @@ def in_year(hit: Hit) -> Sequence[Reading]:
     # What is after 2025 begins with 2026.
     bound = closes if hit.has("after", "newer") else opens
     return (("modified_after" if later != skips else "modified_before", bound),)
+
+
+def between(hit: Hit) -> Sequence[Reading]:
+    """Read "between 08:00 and 12:00 today": two times of day, of one day if only the second says it."""
+    first, last = hit.all(When)
+    if first.clock is None or last.clock is None or (last.day is None and first.day is not None):
+        doubt = f"`{hit.words}` does not say whether its last day belongs to it"
+        return (("modified_after", first), ("modified_before", Doubt(doubt)))
+    return (("modified_after", first if first.day else replace(first, day=last.day)), ("modified_before", last))
 
 
 def whole_day(hit: Hit) -> Sequence[Reading]:
@@ -300,9 +339,9 @@ def flag_amount(slot: str, hit: Hit) -> Sequence[Reading]:
 MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
-        about, ahead, bare_hour, day_then_clock, days_or_starts, flag_amount, flag_names, folder, hours,
-        hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, of_kind, overwriting, prefix,
-        repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekly, whether_all, who,
+        about, ahead, bare_hour, between, day_then_clock, days_or_starts, flag_amount, flag_names, folder,
+        folder_called, hours, hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, of_kind,
+        overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekly, whether_all, who,
         whole_day,
     )
 }  # fmt: skip

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.grammar import ACTION_OF, heads_of
-from headrace.guardrails.language.phrases import listed
+from headrace.guardrails.language.phrases import listed, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +41,7 @@ _ONLYS = heads_of("only") - listed("heads_no_only")
 _NEGATIONS = heads_of("not") | listed("denies")
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
+_STATES = tuple(f" {words.split()[-1]}" for words in table("state"))
 _SUBJECTS = frozenset({"what it is", "nouns"})
 # Who does it, right before a verb at the beginning of a clause: "they move A to B", "all jobs copy A to B".
 _DOERS = _SUBJECTS | {"it", "all", "transfers", "one transfer"}
@@ -57,12 +58,13 @@ class _Scope:
     in_list: bool = False
     owner: Chosen | None = None
     apart: bool = False
+    many: bool = False
 
 
 def scoped(chosen: list[Chosen]) -> list[Chosen]:
     """Carry a "skip" over "and" to what has no word of its own; doubt where the reach is not clear."""
     result: list[Chosen] = []
-    scope = _Scope()
+    scope, acts = _Scope(), not any(span.says("action", "list") or span.says("action", "status") for span in chosen)
     for previous, given in zip([None, *chosen], map(_told, _unless_others_do(chosen)), strict=False):
         span = given if previous is None else _guarded(previous, given)
         if span.spoken in listed("joins") and span.slots <= {"marker"}:
@@ -70,6 +72,8 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
             scope.joiner = f"{scope.joiner} {span.spoken}".strip()
             result.append(span)
             continue
+        scope.many = scope.many or bool(span.slots & {"all", "select", "state"})
+        span = _of_many(previous, span) if acts and scope.many and previous else span
         field = span.name.startswith(FIELD)
         owner = None if field else scope.owner
         reached = _owned(owner, span, apart=scope.apart) if owner else span
@@ -136,6 +140,14 @@ def _doer(chosen: Sequence[Chosen], at: int) -> Chosen | None:
     return None if is_object else before[0]
 
 
+def _of_many(before: Chosen, span: Chosen) -> Chosen:
+    """Doubt a time that may say which transfers are meant: "cancel everything queued after noon"."""
+    told = before.last == span.first and before.spoken.endswith(_STATES)
+    if span.slots == {"start"} and (told or span.first_word in listed("chooses_by_time")):
+        return span.doubted("say whether it is when to do it, or which transfers are meant")
+    return span
+
+
 def _told(span: Chosen) -> Chosen:
     """Doubt a filter that is a sentence of its own: "the data was taken on Tuesday" chooses nothing."""
     words = span.spoken.split()
@@ -148,7 +160,8 @@ def _told(span: Chosen) -> Chosen:
 def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
     """Doubt a filter or a time that may be said of the option before it alone."""
     apart = apart or span.spoken.startswith(("and ", "also "))
-    filters = bool(span.slots) and span.slots <= FILTERS and span.first_word not in listed("own_order")
+    chooses = span.slots - {"source"}
+    filters = bool(chooses) and chooses <= FILTERS and span.first_word not in listed("own_order")
     if filters and (not apart or span.spoken.startswith(tuple(listed("excepting")))):
         return span.doubted(f"say whether it holds for the whole transfer, or only for `{owner.words}`")
     if span.slots and span.slots <= _TIMES and not apart and owner.first_word in _OWN_A_TIME:
@@ -213,9 +226,10 @@ def _excepts(before: Chosen, joiner: str, span: Chosen) -> bool:
     if not before.facts or not before.slots <= FILTERS or span.slots != {"exclude"}:
         return False
     said = listed("left_out", "meant_as_limit") if before.first_word not in _SKIPS else listed("left_out")
+    skips = before.first_word in _SKIPS | (listed("heads_no_skip") if before.slots == {"exclude"} else set())
     if span.spoken.startswith(tuple(listed("excepting"))):
-        return before.first_word in _SKIPS or not said.isdisjoint(before.spoken.split())
-    return before.first_word in _SKIPS - {"not"} and span.first_word == "not" and joiner in ("", ",")
+        return skips or before.slots == {"exclude"} or not said.isdisjoint(before.spoken.split())
+    return skips and before.first_word != "not" and span.first_word == "not" and joiner in ("", ",")
 
 
 def _united(chosen: list[Chosen]) -> list[Chosen]:
