@@ -136,7 +136,13 @@ def test_a_yes_with_another_order_after_but_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["no files over 1 GB except *.h5", "skip *.log except run.log", "nothing over 1 GB, except *.h5"]
+    "words",
+    [
+        "no files over 1 GB except *.h5",
+        "skip *.log except run.log",
+        "nothing over 1 GB, except *.h5",
+        "all except *.tmp except keep.tmp",
+    ],
 )
 def test_an_exception_from_what_is_left_out_is_asked_about(words: str) -> None:
     assert "exclude" in asked(f"{ROUTE}, {words}")
@@ -245,3 +251,20 @@ def test_a_word_that_closes_a_letter_says_which_files_inside_a_request() -> None
 def test_what_is_told_of_the_data_is_no_option(words: str) -> None:
     assert read(f"{ROUTE}, {words}").outcome == "ask"
     assert read(f"{words}. {ROUTE}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "everything queued after noon",
+        "everything paused at 18:00",
+        "all transfers from 18:00",
+        "all jobs that run at 20:00",
+    ],
+)
+def test_a_time_that_may_say_which_transfers_are_meant_is_asked_about(words: str) -> None:
+    assert "start" in asked(f"cancel {words}")
+
+
+def test_a_time_to_stop_all_transfers_at_is_taken() -> None:
+    assert intent_of("pause all transfers at 18:00")["start"] == "2026-11-25T18:00:00-06:00"

@@ -341,7 +341,7 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     for made in (
         about, ahead, bare_hour, between, day_then_clock, days_or_starts, flag_amount, flag_names, folder,
         folder_called, hours, hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, of_kind,
-        overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekly, whether_all, who,
-        whole_day,
+        overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekly,
+        whether_all, who, whole_day,
     )
 }  # fmt: skip
