@@ -134,7 +134,8 @@ def _doer(chosen: Sequence[Chosen], at: int) -> Chosen | None:
     """Return who stands right before a verb; what stands right behind another verb is its object."""
     before = [one for one in reversed(chosen[:at]) if one.spoken not in listed("softens")]
     whole = before and all(one.last == after.first for one, after in pairwise(chosen[chosen.index(before[0]) : at + 1]))
-    if not whole or before[0].name not in _DOERS:
+    # "it copy": no one thing does it, or it would be "it copies".
+    if not whole or before[0].name not in _DOERS or before[0].spoken in listed("one_thing"):
         return None
     is_object = len(before) > 1 and before[1].last == before[0].first and "action" in before[1].slots
     return None if is_object else before[0]
