@@ -29,6 +29,7 @@ from headrace.api.store.tables_site import (
     PasskeyRow,
     PersonRow,
     SessionRow,
+    SignInPlaceRow,
     TokenRow,
     UsedNonceRow,
 )
@@ -123,7 +124,7 @@ async def test_what_fails_half_way_leaves_nothing(quiet_site: Site) -> None:
 async def test_the_store_in_sql_conforms(check: Check, quiet_site: Site) -> None:
     core = quiet_site.service.whole.core
     async with core.database.write() as tx:
-        for table in (SessionRow, TokenRow, InvitationRow, PersonRow):
+        for table in (SessionRow, SignInPlaceRow, TokenRow, InvitationRow, PersonRow):
             await tx.execute(delete(table))
     await check(SqlPeopleStore(core.database, core.audit))
 
