@@ -140,6 +140,22 @@ def test_spans_quote_the_text_and_every_word_of_an_intent_is_owned(words: list[s
 
 
 @QUICK
+@given(
+    form=st.sampled_from(["give {} {}", "copy {} {}", "copy {} to {}", "{} -> {}", "from {} to {}", "sync {} with {}"]),
+    places=st.permutations(["krios1:/raw/run42", "archive:/raw", "dtn3:/home", "NCSA:/em"]),
+    more=st.booleans(),
+)
+def test_the_reading_of_a_place_names_its_own_words(form: str, places: list[str], *, more: bool) -> None:
+    text = form.format(*places) + (f", then {form.format(*places[2:])}" if more else "")
+    answer = read(text)
+    spans = [(place, span) for span in answer.spans for place in places if place in span.text]
+    assert spans
+    for place, span in spans:
+        assert not [one for one in places if one != place and one in span.reading], (text, span)
+        assert answer.outcome != "intent" or span.reading == place, (text, span)
+
+
+@QUICK
 @given(st.text(string.ascii_lowercase, min_size=5, max_size=9).map(lambda word: f"q{word}q"))
 def test_a_word_that_is_not_understood_is_always_quoted_back(word: str) -> None:
     answer = read(f"{ROUTE}, {word}")

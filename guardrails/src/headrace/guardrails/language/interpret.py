@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Interpretation, Question, Refusal, Span
+from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.intents.origins import Quote
 from headrace.guardrails.intents.text import shown
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from headrace.guardrails.intents.context import Context
     from headrace.guardrails.intents.draft import Fact
+    from headrace.guardrails.resolve.findings import Findings
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _DIRECTION = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
@@ -65,7 +67,7 @@ def _read(text: str, context: Context, again: Callable[[str], Interpretation] | 
     if again is not None:
         answer = with_offer(answer, Heard(text, tokens, line, chosen), again)
     stretches = [(one.first, one.last) for one in chosen] + [(run[0].first, run[-1].last) for run in runs_of(leftover)]
-    spans = tuple(spans_of(answer, chosen, tokens))
+    spans = tuple(spans_of(answer, chosen, tokens, resolved.findings))
     said = said_of(resolved.intents[0], draft.steps[0], resolved.findings[0], quote) if not answer.intent.then else ()
     return replace(_placed(answer, text, tokens, stretches), spans=spans, said=said)
 
@@ -112,21 +114,31 @@ def _screened(text: str) -> tuple[Refusal, ...]:
     return ()
 
 
-def spans_of(answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token]) -> list[Span]:
-    """Give each owned stretch of words with the slots that it fills."""
+def spans_of(
+    answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token], findings: Sequence[Findings]
+) -> list[Span]:
+    """Give each owned stretch of words with the slots that it fills; a place with the end that it became."""
     form = answer.intent.to_json()
-    # A place without a cue ("copy krios1:/run42 to ...") is the end that no other words name.
-    named = {fact.slot for one in chosen for fact in one.facts}
-    bare = "destination" if "source" in named else "source"
+    ends = [
+        (fact, slot, found.values.get(slot))
+        for found in findings
+        for slot, facts in found.placed.items()
+        for fact in facts
+    ]
     spans: list[Span] = []
     for one in chosen:
         first, last = tokens[one.first : one.first + 1], tokens[one.last - 1 : one.last]
         if not first:
             continue
         end = last[0].end if last else tokens[-1].end
-        for filled in dict.fromkeys(fact.slot for fact in one.facts) or ("-",):
-            slot = bare if filled == "place" and bare in form else filled
-            spans.append(Span(first[0].start, end, one.words, slot, _told(form.get(slot, one.name))))
+        filled: dict[str, str] = {}
+        for fact in one.facts:
+            slot, value = next(((slot, value) for known, slot, value in ends if known == fact), (fact.slot, None))
+            if isinstance(fact.value, Place):
+                filled.setdefault(slot, str(value or fact.value.words))
+            else:
+                filled.setdefault(fact.slot, _told(form.get(fact.slot, one.name)))
+        spans += [Span(first[0].start, end, one.words, *read) for read in (filled or {"-": one.name}).items()]
     return spans
 
 
