@@ -60,7 +60,7 @@ MODIFY_USES = frozenset(
 )
 """The facts that these take up; the end check of `interpret` asks about any other."""
 _LEFT_OVER = ("source", "destination", "action", "target")
-NO_ACTION = Doubt("say what to do: copy, sync, move or stream, or status, list, pause, resume, cancel")
+NO_ACTION = Doubt("say what to do: copy, sync or move, or status, list, pause, resume, cancel")
 
 
 def control(situation: Situation, action: str) -> Intent:
