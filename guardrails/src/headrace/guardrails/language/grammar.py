@@ -60,7 +60,7 @@ _GROUP = re.compile(r"\{(?P<name>[\w.,/-]+)\} = (?P<words>.*)")
 _DOUBT = re.compile(r"(?P<slot>\w+) \?(?:\((?P<reading>\w+)\))? (?P<message>.*)")
 _VALUE = re.compile(r"<(?P<kind>[a-z]+)(?: (?P<which>\d|last))?>")
 _PARTS = re.compile(r"; (?=@|\w+ [=?])")
-_MEMBER = re.compile(r"\{(?P<group>[a-z_]+)(?P<many>[?*]?)\}")
+_MEMBER = re.compile(r"\{(?P<group>[a-z_]+)(?P<many>\*?)\}")
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _lines(text: str) -> Iterator[str]:
     for line in text.splitlines():
         if line.startswith("#") or not line.strip():
             continue
-        if line.startswith("   ") and not line.startswith("  - "):
+        if line.startswith("   "):
             whole = f"{whole} {line.strip()}"
             continue
         if whole:
@@ -158,7 +158,7 @@ def _doubt(slot: str, message: str, reading: str | None, hit: Hit) -> Sequence[R
 
 
 def _member(slot: str, group: str, many: str, hit: Hit) -> Sequence[Reading]:
-    """Find which members of a group the words name."""
+    """Give a slot the member of a group that the words name, or with `*` all of them."""
     found = hit.members(group)
     return ((slot, found if many == "*" else found[0]),) if found or many == "*" else ()
 
