@@ -44,7 +44,7 @@ class Intake:
     """Plans in the background, a few at a time; what a restart cut off is taken up again."""
 
     def __init__(self, core: Core, pipeline: Pipeline, plans: Plans, words: Words) -> None:
-        """Plan with `planning` what `words` reads."""
+        """Plan by `pipeline` what `words` reads, and keep it in `plans`."""
         self._core = core
         self._pipeline = pipeline
         self._plans = plans

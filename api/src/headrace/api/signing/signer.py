@@ -1,4 +1,4 @@
-"""The signer: the only place that makes permits and tickets, and the only holder of the authority key.
+"""The signer: the only place that makes permits and tickets, signed with the authority key.
 
 A ticket is signed only for a plan that is sealed, decided, confirmed, approved and in time (`guardrails.release`),
 under a policy that allows it with today's facts, for a requester who is still active, while nothing is switched off.
@@ -80,7 +80,7 @@ class Signer:
     """Signs plans, permits, tickets and receipts with the authority key."""
 
     def __init__(self, core: Core, key: Authority, policies: Policies, endpoints: Endpoints, halts: Halts) -> None:
-        """Keep the key; it is handed out to nobody. Nothing is signed for what is halted."""
+        """Sign with `key`, here or in the process of `headrace signer`; nothing is signed for what is halted."""
         self._core = core
         self._key = key
         self._policies = policies

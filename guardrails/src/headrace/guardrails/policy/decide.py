@@ -158,7 +158,10 @@ def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: M
 
 
 def redecide(policies: PolicySet | None, context_json: str) -> Decision:
-    """Decide a recorded request under a policy: to simulate what another policy would have said."""
+    """Decide a recorded request under a policy.
+
+    So is every request decided, again before each ticket and renewal, and to simulate what another policy would say.
+    """
     version = policies.version if policies else ""
     if policies is None:
         return _denied((NO_POLICY,), version, context_json)
