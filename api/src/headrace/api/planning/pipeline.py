@@ -148,7 +148,7 @@ class Pipeline:
         if decision.outcome != "allowed":
             raise Stopped(_denied(card, decision, await self._explained(decision)))
         try:
-            draft = execution_of(intent.model_copy(update={"priority": "normal"}), route, KEPT)
+            draft = execution_of(intent, route, KEPT)
         except Refused as error:
             raise Stopped(_refused(card, error)) from error
         execution, counts, shown_counts = await self._counted(asked, route, draft, card.probe)

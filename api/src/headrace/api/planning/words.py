@@ -42,8 +42,8 @@ _MAX_TRANSFERS = 1000
 _COMMANDS = {"cancel": "cancel", "pause": "pause", "resume": "resume", "status": "status", "list": "status"}
 """The command for what is asked of transfers that there are."""
 _LAST = "last"
-KEPT = frozenset({"start", "deadline", "window"})
-"""Schedule slots that the service keeps itself."""
+KEPT = frozenset({"start", "deadline", "window", "priority"})
+"""Slots that the service keeps itself."""
 _LATEST_DEADLINE = timedelta(days=366)
 LOCAL_ENDPOINT = "local"
 """The endpoint that a bare path names."""
@@ -84,7 +84,7 @@ class Words:
         """Say what of an intent this site takes from nobody, however it was asked for; `said`: in which words."""
         if intent is None:
             return ()
-        unable = check_abilities(intent.model_copy(update={"priority": "normal"}), KEPT)
+        unable = check_abilities(intent, KEPT)
         refusals = [m.Refusal(rule=one.rule, message=one.message, words=one.words) for one in unable]
         checks: dict[str, Callable[[], None]] = {
             "rate_limit_bps": lambda: require_rate(intent.rate_limit_bps, self._core.settings.min_rate_bps),
