@@ -370,7 +370,8 @@ async def test_a_plan_that_will_end_in_part_says_so_and_later_how_it_ended(site:
     ("words", "said"),
     [
         ("copy lab:/set to archive:/set every night at 2am", "a transfer can't be repeated by itself yet"),
-        ("copy lab:/set to archive:/set at 2099-01-01 06:00 UTC", "a start must lie ahead, by at most 7 days: until "),
+        ("copy lab:/set to archive:/set at 2099-01-01 06:00 UTC", "a start may lie at most 7 days ahead: before "),
+        ("copy lab:/set to archive:/set by 2099-01-01 06:00 UTC", "a deadline may lie at most 366 days ahead: before "),
     ],
 )
 async def test_what_cannot_be_done_is_said_when_the_words_are_read(site: Site, words: str, said: str) -> None:
