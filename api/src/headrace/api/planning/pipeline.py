@@ -26,12 +26,11 @@ from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.qos import InForce, QosVersions
-from headrace.api.policy.quota_rules import Used
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.tuning import effective
 from headrace.api.policy.versions import Policies
 from headrace.api.problems import KNOWN
-from headrace.api.signing.legs import LEGS
+from headrace.api.signing.legs import LEGS, most_of
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.client import models as m
@@ -180,8 +179,7 @@ class Pipeline:
             eta_s = len(LEGS) * card.probe.max_seconds
         timing = {"eta_s": eta_s, "estimate": may_take, "starts": schedule.starts, "hours": schedule.hours_view}
         day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
-        legs = 1 if card.probe is None else len(LEGS)
-        most = Used(legs * execution.max_bytes, legs * execution.max_files, 1)
+        most = most_of(execution.max_bytes, execution.max_files, probe=card.probe is not None)
         quotas, over = await self._quotas.of_plan(
             asked.caller.principal, route.source.text, route.destination.text, most, day
         )

@@ -5,8 +5,8 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.admission import Admission
 from headrace.api.planning.rates import require_rate
 from headrace.api.policy.budgets import day_of_start, reserve
-from headrace.api.policy.quota_rules import Used
 from headrace.api.private_words import because
+from headrace.api.signing.legs import most_of
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.api.transfers.attempts import ADVANCE
@@ -15,7 +15,7 @@ from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Scheduler
-from headrace.api.transfers.state_machine import LEGS, State, Wish, retried, wished
+from headrace.api.transfers.state_machine import State, Wish, retried, wished
 from headrace.api.transfers.transfer_steps import objection_to
 from headrace.client import models as m
 from headrace.client.text import bit_rate
@@ -156,13 +156,11 @@ class Control:
         core = self._parts.core
         await self._scheduler.require_room(tx, row.requester)
         plan = await self._parts.signer.released(tx, row, starts=True)
-        max_bytes = int(str(plan.execution["max_bytes"]))
         day = day_of_start(row, core.clock(), core.settings.timezone)
-        max_files = int(str(plan.execution["max_files"]))
-        if row.probe is not None:
-            max_bytes, max_files = LEGS * max_bytes, LEGS * max_files
-        await self._parts.quotas.require_again(tx, row, Used(max_bytes, max_files, 1), day)
-        reserve(tx, row, day=day, max_bytes=max_bytes, max_files=max_files)
+        ceilings = int(str(plan.execution["max_bytes"])), int(str(plan.execution["max_files"]))
+        most = most_of(*ceilings, probe=row.probe is not None)
+        await self._parts.quotas.require_again(tx, row, most, day)
+        reserve(tx, row, day=day, max_bytes=most.bytes, max_files=most.files)
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.paused_since = None

@@ -10,13 +10,14 @@ from typing import Literal, Self
 
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
+from headrace.api.signing.legs import NAMES
 from headrace.api.store.tables_work import TransferRow
 from headrace.api.transfers.diagnosis import diagnose, stalled
 from headrace.api.transfers.measured import Measurements
 from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.remaining import Remaining, remaining
 from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
-from headrace.api.transfers.state_machine import LEGS, Cause, Ending, Shut, Standing, State, Wish, leg_is_over
+from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish, leg_is_over
 from headrace.api.transfers.telling import Telling
 from headrace.client import models as m
 from headrace.client.text import without_number
@@ -200,7 +201,7 @@ class Run:
     @property
     def legs_left(self) -> int | None:
         """How many legs of a probe come after the one that is measured now."""
-        return None if self.legs is None else LEGS - 1 - len(self.legs)
+        return None if self.legs is None else len(NAMES) - 1 - len(self.legs)
 
     def leg_over(self, end: End) -> bool:
         """Whether a leg of a probe is over with this end of its attempt."""

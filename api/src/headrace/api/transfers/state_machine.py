@@ -23,6 +23,7 @@ from enum import StrEnum
 from typing import Literal
 
 from headrace.api.errors import Code
+from headrace.api.signing.legs import NAMES
 from headrace.client import models as m
 from headrace.client.text import duration
 
@@ -61,8 +62,6 @@ WAITS_FOR_ITS_TURN = "waits for its turn"
 
 PROBE_OVER = "probe_over"
 """The engine's code of an attempt whose leg of a probe took its time."""
-LEGS = 4
-"""Legs of a probe."""
 _MAX_DOUBLINGS = 20
 
 
@@ -401,7 +400,7 @@ def leg_is_over(end: Ending, *, first: bool) -> bool:
 
 def _leg_over(case: _Case) -> bool:
     left = case.seen.legs_left
-    return left is not None and leg_is_over(case.end, first=left == LEGS - 1)
+    return left is not None and leg_is_over(case.end, first=left == len(NAMES) - 1)
 
 
 def _probed(case: _Case) -> Step | None:

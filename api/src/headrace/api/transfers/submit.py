@@ -11,8 +11,7 @@ from headrace.api.planning.admission import Admission
 from headrace.api.planning.plan_queries import Plans, approvers_of, needs_approval_of_others
 from headrace.api.planning.plan_steps import needs_approval, needs_confirmation, objection_to
 from headrace.api.policy.budgets import day_of_start, reserve
-from headrace.api.policy.quota_rules import Used
-from headrace.api.signing.legs import LEGS
+from headrace.api.signing.legs import most_of
 from headrace.api.store import Tx
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import ApprovalRow, PlanRow, TransferApproverRow, TransferRow
@@ -32,7 +31,6 @@ _USE_UP = _APPROVALS.update().where(
     _APPROVALS.c.used_by.is_(None),
     _APPROVALS.c.expires > bindparam("now"),
 )
-"""How a transfer stands in line, by the class that policy gave it."""
 
 
 class Submissions:
@@ -76,12 +74,10 @@ class Submissions:
             self.parts.shares.in_force.require_open(row.qos_class, own_hours(row), row.starts or row.created)
             await self._require_deadline(tx, caller, admission, row, plan)
             day = day_of_start(row, self.parts.core.clock(), self.parts.core.settings.timezone)
-            max_bytes = int(str(execution["max_bytes"]))
-            max_files = int(str(execution["max_files"]))
-            if row.probe is not None:
-                max_bytes, max_files = len(LEGS) * max_bytes, len(LEGS) * max_files
-            await self.parts.quotas.require(tx, row, caller.principal, Used(max_bytes, max_files, 1), day)
-            reserve(tx, row, day=day, max_bytes=max_bytes, max_files=max_files)
+            ceilings = int(str(execution["max_bytes"])), int(str(execution["max_files"]))
+            most = most_of(*ceilings, probe=row.probe is not None)
+            await self.parts.quotas.require(tx, row, caller.principal, most, day)
+            reserve(tx, row, day=day, max_bytes=most.bytes, max_files=most.files)
             detail = {"plan": plan.id, "digest": row.plan_digest}
             await self.parts.core.audit.append(tx, m.AuditKind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.history.record(
