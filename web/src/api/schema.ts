@@ -1576,7 +1576,7 @@ export interface paths {
         };
         /**
          * Transfers
-         * @description List the caller's transfers (all of them for operators and auditors), newest or oldest first.
+         * @description List the transfers that the caller may see, newest first, or in the order `oldest`.
          */
         get: operations["transfers"];
         put?: never;

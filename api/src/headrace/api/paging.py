@@ -19,6 +19,12 @@ _T = TypeVar("_T")
 _MOST: Final = 2**63 - 1
 """The largest number that a store keeps."""
 _DIGITS: Final = 19
+MAX_PAGE: Final = 200
+"""The most rows of a page."""
+MAX_LONG_PAGE: Final = 1000
+"""The most entries of a page of events, files, names or people."""
+AFTER_NUMBER: Final = f"^[0-9]{{1,{_DIGITS}}}$"
+"""How `after` of a numbered list is written."""
 MAX_COUNTED: Final = 1000
 """Counts are exact up to this; above it they say `at least`."""
 
@@ -40,7 +46,9 @@ def number_after(after: str | None) -> int:
     return int(after)
 
 
-_PLACE: Final = re.compile(r"([0-9]{1,18})\.([be])([0-9]{1,18})", re.ASCII)
+AFTER_PLACE: Final = r"^([0-9]{1,18})\.([be])([0-9]{1,18})$"
+"""How `after` of a list that is a file is written."""
+_PLACE: Final = re.compile(AFTER_PLACE, re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from headrace.api.access.use_cases import UseCases
 from headrace.api.audit.chain import Wanted
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
-from headrace.api.paging import number_after
+from headrace.api.paging import MAX_LONG_PAGE, MAX_PAGE, number_after
 from headrace.api.permissions import COUNTED, require
 from headrace.api.planning.broken_promises import broken_promises
 from headrace.api.planning.found import Found
@@ -22,8 +22,6 @@ from headrace.client import models as m
 from headrace.client.port import Order
 
 _State = TypeVar("_State", m.PlanState, m.TransferState)
-MAX_PAGE = 200
-MAX_LONG_PAGE = 1000
 
 
 class Acting:

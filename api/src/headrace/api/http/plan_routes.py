@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from headrace.api.http.identity import Id, LastId, Port
+from headrace.api.paging import AFTER_PLACE, MAX_LONG_PAGE, MAX_PAGE
 from headrace.client import models as m
 from headrace.client.port import Order
 
@@ -28,10 +29,9 @@ def several(states: type[StrEnum]) -> object:
 
 
 PlanStates = Annotated[str, several(m.PlanState)]
-LongPage = Annotated[int, Query(ge=1, le=1000)]
-AfterPlace = Annotated[
-    str | None, Query(pattern=r"^[0-9]{1,18}\.[be][0-9]{1,18}$", description="`next` of the page before")
-]
+ShortPage = Annotated[int, Query(ge=1, le=MAX_PAGE)]
+LongPage = Annotated[int, Query(ge=1, le=MAX_LONG_PAGE)]
+AfterPlace = Annotated[str | None, Query(pattern=AFTER_PLACE, description="`next` of the page before")]
 """Where a page of a list that is a file goes on."""
 Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
 
@@ -63,7 +63,7 @@ async def plans(  # noqa: PLR0913 - one parameter each filter
     since: Since = None,
     until: Until = None,
     order: Order = "newest",
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: ShortPage = 50,
     after: LastId = None,
 ) -> m.Page[m.Plan]:
     """List the caller's plans (or a person's that the caller may see), or others' that wait for the caller."""

@@ -14,18 +14,20 @@ from headrace.api.http.plan_routes import (
     OfEndpoint,
     OfLabel,
     OfPerson,
+    ShortPage,
     Since,
     Until,
     Wait,
     several,
 )
 from headrace.api.http.streams import event_stream
+from headrace.api.paging import AFTER_NUMBER
 from headrace.client import models as m
 from headrace.client.port import Order
 
 router = APIRouter(tags=["transfers"])
 
-After = Annotated[str | None, Query(pattern="^[0-9]{1,19}$", description="`next` of the page before")]
+After = Annotated[str | None, Query(pattern=AFTER_NUMBER, description="`next` of the page before")]
 States = Annotated[str, several(m.TransferState)]
 Search = Annotated[str, Query(max_length=200, description="words, each part of an id, a place or the requester's name")]
 From = Annotated[m.AwareMoment | None, Query(description="where the range begins")]
@@ -52,10 +54,10 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     since: Since = None,
     until: Until = None,
     order: Order = "newest",
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: ShortPage = 50,
     after: LastId = None,
 ) -> m.Page[m.Transfer]:
-    """List the caller's transfers (all of them for operators and auditors), newest or oldest first."""
+    """List the transfers that the caller may see, newest first, or in the order `oldest`."""
     return await port.transfers(
         state=state,
         states=states.split(",") if states else [],
