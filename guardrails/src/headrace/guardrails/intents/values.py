@@ -40,6 +40,11 @@ CONTROL_ACTIONS: frozenset[str] = frozenset({"status", "list", "cancel", "pause"
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/]*)(?P<path>/.*)?", re.DOTALL)
 
 
+def default_conflict_rule(action: str | None) -> Literal["overwrite", "fail"]:
+    """Return what an action does with a file that differs at the destination when nobody says."""
+    return "overwrite" if action == "sync" else "fail"
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """A place that data comes from or goes to.

@@ -7,6 +7,7 @@ from typing import Final
 from headrace.guardrails.errors import Refused
 from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.intents.origins import SLOTS, Origin, OriginKind, Origins
+from headrace.guardrails.intents.values import default_conflict_rule
 from headrace.guardrails.policy.decision import Decision
 from headrace.guardrails.rails.checks import check_request
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
@@ -15,7 +16,6 @@ from headrace.guardrails.seal.documents import Document, Json, JsonObject, Signs
 from headrace.guardrails.seal.execution import (
     Execution,
     Filters,
-    OnConflict,
     SurveyCounts,
     TransferEnd,
     Verify,
@@ -35,14 +35,12 @@ def execution_of(slots: TransferSlots, route: Route, kept: frozenset[str] = froz
     """Make the draft execution of a request: what a survey needs, without ceilings and lists.
 
     Defaults: a copy or move fails files that differ at the destination; a sync overwrites them. A move verifies at
-    rest, everything else in transit unless told otherwise; asking for BLAKE3 by name means at rest, too. `kept` names
-    the slots (`start`, `deadline`, `window`, `repeat`, `priority`) that the caller keeps itself; others are refused.
-    Raises `Refused` with every rail that the request meets.
+    rest, everything else in transit unless told otherwise; asking for BLAKE3 by name means at rest, too. `kept` is for
+    `check_request`. Raises `Refused` with every rail that the request meets.
     """
     refusals = check_request(slots, route, kept)
     if refusals:
         raise Refused(refusals)
-    on_conflict: OnConflict = slots.on_conflict or ("overwrite" if slots.action == "sync" else "fail")
     at_rest = slots.action == "move" or slots.verify in {"at-rest", "blake3"}
     verify: Verify = "at-rest" if at_rest else "in-transit"
     return Execution(
@@ -57,7 +55,7 @@ def execution_of(slots: TransferSlots, route: Route, kept: frozenset[str] = froz
             modified_after_ns=None if slots.modified_after is None else nanoseconds(slots.modified_after),
             modified_before_ns=None if slots.modified_before is None else nanoseconds(slots.modified_before),
         ),
-        on_conflict=on_conflict,
+        on_conflict=slots.on_conflict or default_conflict_rule(slots.action),
         compare=slots.compare,
         preserve=tuple(sorted(_MODES[kept] for kept in slots.preserve if kept in _MODES)),
         verify=verify,

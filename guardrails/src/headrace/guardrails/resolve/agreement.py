@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from headrace.guardrails.intents.answer import Interpretation, Question
 from headrace.guardrails.intents.origins import Said
 from headrace.guardrails.intents.text import in_words, shown
-from headrace.guardrails.intents.values import Intent, Location, Slots
+from headrace.guardrails.intents.values import Intent, Location, Slots, default_conflict_rule
 from headrace.guardrails.resolve.control_requests import NO_ACTION
 from headrace.guardrails.resolve.situation import MISSING, NO_PLAN
 
@@ -68,7 +68,7 @@ def _typed(slot: str, intent: Intent) -> object:
 def _value(slot: str, value: object, typed: Intent) -> object:
     """Give a value so that two ways to write the same compare as equal; nothing stands for the default."""
     if value is None:
-        return ("overwrite" if typed.action == "sync" else "fail") if slot == "on_conflict" else _DEFAULTS.get(slot)
+        return default_conflict_rule(typed.action) if slot == "on_conflict" else _DEFAULTS.get(slot)
     if slot in _ORDERLESS:
         return frozenset(cast("tuple[str, ...]", value)) or None
     return str(value) if isinstance(value, Location) else value
