@@ -29,7 +29,7 @@ from headrace.api.policy.versions import Policies
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
-from headrace.api.transfers.scheduler import OPEN_STATES, Scheduler
+from headrace.api.transfers.scheduler import Scheduler
 from headrace.client import models as m
 
 _SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -38,7 +38,7 @@ _MS_A_SECOND: Final = 1000
 
 _OPEN = (
     select(TransferRow.state, func.count().label("of_state"))
-    .where(TransferRow.state.in_(OPEN_STATES))
+    .where(TransferRow.state.in_(m.OPEN_STATES))
     .group_by(TransferRow.state)
 )
 _SURVEYING = select(func.count()).where(PlanRow.state == m.PlanState.SURVEYING)
@@ -135,7 +135,7 @@ class Metrics(Collector):
             causes = await self._health.causes()
             found["headrace_health_cause"] = _each(Counter(cause.code.value for cause in causes))
             async with self._core.database.read() as tx:
-                open_ = dict.fromkeys(OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
+                open_ = dict.fromkeys(m.OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
                 found["headrace_transfers"] = _each(open_)
                 found["headrace_plans_surveying"] = [((), await tx.scalar(_SURVEYING) or 0)]
                 nodes = {key: name for key, name, _ in await tx.execute(_NODES)}

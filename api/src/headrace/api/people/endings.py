@@ -24,7 +24,7 @@ from headrace.auth import Role, Scope, scopes_of
 from headrace.client import models as m
 from headrace.guardrails import NeedsApproval, parse_obligations
 
-_OPEN = TransferRow.state.not_in([state.value for state in m.END_STATES]), TransferRow.wish != "cancel"
+_OPEN = TransferRow.state.in_(m.OPEN_STATES), TransferRow.wish != "cancel"
 
 
 class AccessEnd(StrEnum):

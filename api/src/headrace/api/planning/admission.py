@@ -23,8 +23,7 @@ from headrace.client.text import bit_rate, byte_size, plural
 from headrace.guardrails import OpenHours
 
 _MOST_NAMED: Final = 5
-_OPEN: Final = tuple(state.value for state in m.TransferState if state not in m.END_STATES)
-_COUNTS: Final = (TransferRow.state.in_(_OPEN), TransferRow.wish == "run")
+_COUNTS: Final = (TransferRow.state.in_(m.OPEN_STATES), TransferRow.wish == "run")
 """Which transfers count: what is paused has given its place up."""
 _OF_OTHERS: Final = (
     TransferRow.id,

@@ -27,7 +27,6 @@ from headrace.guardrails import Decision, OpenHours, PolicySet, lowest_qos
 _log = logging.getLogger(__name__)
 
 _OF_PRIORITY: Final = dict(zip(("low", "normal", "high"), STANDING, strict=True))
-_OPEN: Final = tuple(state.value for state in m.TransferState if state not in m.END_STATES)
 _MOST_NAMED: Final = 5
 
 
@@ -287,7 +286,7 @@ async def _never_open(tx: Tx, held: InForce, now: datetime) -> AsyncIterator[m.Q
             said = "it does not open any more; give other hours, or fewer days on which it is closed"
             yield m.QosProblem(where=f"calendar `{name}`", message=said)
     query = select(TransferRow.id, TransferRow.qos_class, TransferRow.hours).where(
-        TransferRow.state.in_(_OPEN), TransferRow.hours.is_not(None)
+        TransferRow.state.in_(m.OPEN_STATES), TransferRow.hours.is_not(None)
     )
     never: dict[str, list[str]] = {}
     for row in await tx.execute(query.order_by(TransferRow.id)):
@@ -317,7 +316,7 @@ async def _missed_by_policy(tx: Tx, classes: frozenset[str]) -> list[tuple[str, 
 async def _missed_by_work(tx: Tx, classes: frozenset[str], now: datetime) -> list[tuple[str, str]]:
     running = await tx.execute(
         select(TransferRow.qos_class, TransferRow.id)
-        .where(TransferRow.state.in_(_OPEN), TransferRow.qos_class.not_in(classes))
+        .where(TransferRow.state.in_(m.OPEN_STATES), TransferRow.qos_class.not_in(classes))
         .order_by(TransferRow.id)
     )
     planned = await tx.execute(

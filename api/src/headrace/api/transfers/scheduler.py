@@ -86,11 +86,11 @@ class Scheduler:
 
     async def take_up(self) -> None:
         """After a start of the service: hold every transfer that has not ended, under a new fence."""
-        query = select(TransferRow).where(TransferRow.state.in_(OPEN_STATES)).order_by(TransferRow.created)
+        query = select(TransferRow).where(TransferRow.state.in_(m.OPEN_STATES)).order_by(TransferRow.created)
         async with self._core.database.write() as tx:
             await tx.execute(
                 update(TransferRow)
-                .where(TransferRow.state.in_(OPEN_STATES))
+                .where(TransferRow.state.in_(m.OPEN_STATES))
                 .values(fence=TransferRow.fence + 1)
                 .execution_options(synchronize_session=False)
             )
@@ -158,7 +158,7 @@ class Scheduler:
     async def _sweep(self) -> None:
         """Find each transfer that has not ended and that nobody holds."""
         async with self._core.database.read() as tx:
-            for transfer in await tx.scalars(select(TransferRow.id).where(TransferRow.state.in_(OPEN_STATES))):
+            for transfer in await tx.scalars(select(TransferRow.id).where(TransferRow.state.in_(m.OPEN_STATES))):
                 if transfer not in self._runs:
                     _log.warning("transfer %s was held by nobody; it is taken up", transfer)
                     self.wake(transfer)
@@ -297,9 +297,8 @@ class Scheduler:
         return counts
 
 
-OPEN_STATES = tuple(state.value for state in State if state not in END_STATES)
 _OF_ONE = func.sum(case((TransferRow.requester == bindparam("person"), 1), else_=0))
-_OPEN = select(func.count(), _OF_ONE).select_from(TransferRow).where(TransferRow.state.in_(OPEN_STATES))
+_OPEN = select(func.count(), _OF_ONE).select_from(TransferRow).where(TransferRow.state.in_(m.OPEN_STATES))
 
 
 def _ordinal(number: int) -> str:

@@ -182,6 +182,7 @@ from headrace.client.models.steps import (
 )
 from headrace.client.models.transfers import (
     END_STATES,
+    OPEN_STATES,
     ControlRequest,
     Diagnosis,
     Direction,
@@ -206,6 +207,7 @@ __all__ = [
     "MAX_RATE_BPS",
     "MAX_REASON",
     "MAX_SIZE_BYTES",
+    "OPEN_STATES",
     "AcceptInvitation",
     "AllowedAction",
     "Alternative",

@@ -40,6 +40,8 @@ def _is_end(state: TransferState) -> bool:
 
 END_STATES: Final = frozenset(filter(_is_end, TransferState))
 """A transfer in one of these goes on only by a retry."""
+OPEN_STATES: Final = tuple(state for state in TransferState if not _is_end(state))
+"""The others, in which it has not ended."""
 
 
 class SubmitRequest(Model):
