@@ -73,6 +73,7 @@ CONSOLE: Final = {
     "people/MakeToken.tsx": [NAME, NAME],
     "people/Passkeys.tsx": [passwords.MAX_NAME],
     "nodes/Join.tsx": [NAME],
+    "policies/Guide.tsx": [m.MAX_VALUE],
 }
 
 

@@ -201,8 +201,9 @@ def test_what_nodes_carry_out_is_named_alike_in_rust() -> None:
     struct = rust[rust.index("pub struct Execution {") :]
     names = set(re.findall(r"^    pub (\w+):", struct[: struct.index("\n}")], re.MULTILINE))
     draft = execution_of(Asked(), route())
-    assert names == set(draft.probing(1, 1, 1).to_body())
-    assert names - set(draft.to_body()) == {"probe"}
+    kept = execution_of(Asked(action="move"), route()).keeping(30)
+    assert names == {*draft.probing(1, 1, 1).to_body(), *kept.to_body()}
+    assert names - set(draft.to_body()) == {"probe", "trash"}
 
 
 def test_a_change_takes_what_the_option_takes() -> None:

@@ -64,7 +64,7 @@ def test_every_known_word_is_documented(word: str) -> None:
 
 def test_the_worked_examples_are_policies_whose_examples_hold() -> None:
     *additions, whole = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
-    assert len(additions) == 2
+    assert len(additions) == 3
     for addition in additions:
         assert isinstance(check_policy(default_policy_text() + addition), PolicySet)
     assert isinstance(check_policy(whole), PolicySet)

@@ -88,7 +88,7 @@ function Form({ text, added }: { text: string; added: (made: GuidedRules) => voi
           label={tData("guide.value", name)}
           description={question}
           placeholder={example}
-          maxLength={1000}
+          maxLength={5000}
           value={values[name] ?? ""}
           onChange={(event) => {
             const value = event.currentTarget.value;

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from headrace.api.caller import Caller
 from headrace.api.planning.locations import asker_of, at
 from headrace.api.sites.endpoints import Endpoints, Known
-from headrace.api.sites.halts import End, ends_of
+from headrace.api.sites.halts import PlanEnd, ends_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
@@ -150,7 +150,7 @@ def _places(plan: PlanRow, known: Sequence[Known]) -> list[ResolvedEndpoint | No
     return [_at(one, path) if one else None for one, path in found]
 
 
-def _found(end: End, known: Sequence[Known]) -> ResolvedEndpoint | None:
+def _found(end: PlanEnd, known: Sequence[Known]) -> ResolvedEndpoint | None:
     one = next((one for one in known if (one.node_key, one.root) == (end.node, end.root)), None)
     return replace(at(one, "/"), path=end.path) if one else None
 

@@ -208,7 +208,7 @@ class Halts:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class PlanEnd:
     """A folder or file that a sealed plan is about."""
 
     node: str
@@ -216,12 +216,12 @@ class End:
     path: tuple[str, ...]
 
 
-def ends_of(document: str) -> tuple[End, ...]:
+def ends_of(document: str) -> tuple[PlanEnd, ...]:
     """Return the source and destination of a sealed plan; none of a document that can't be read."""
     try:
         execution = json.loads(json.loads(document)["body"])["execution"]
         ends = (execution["source"], execution["destination"])
-        return tuple(End(end["node"], end["root"], tuple(end["path"])) for end in ends)
+        return tuple(PlanEnd(end["node"], end["root"], tuple(end["path"])) for end in ends)
     except (ValueError, KeyError, TypeError):
         return ()
 

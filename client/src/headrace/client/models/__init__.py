@@ -113,6 +113,7 @@ from headrace.client.models.plans import (
     SurveyCounts,
 )
 from headrace.client.models.policy import (
+    MAX_VALUE,
     AskedValue,
     AuditVerdict,
     GuidedRequest,
@@ -207,6 +208,7 @@ __all__ = [
     "MAX_RATE_BPS",
     "MAX_REASON",
     "MAX_SIZE_BYTES",
+    "MAX_VALUE",
     "OPEN_STATES",
     "AcceptInvitation",
     "AllowedAction",

@@ -1,7 +1,7 @@
 """The policy, its versions, and the audit chain."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -77,12 +77,16 @@ class PolicyNeed(Model):
     asks: list[AskedValue] = []
 
 
+MAX_VALUE: Final = 5000
+"""Characters of one value of a need, such as a list of places."""
+
+
 class GuidedRequest(Model):
     """The values of a need, and the text that the rules are to be added to (default: the active policy)."""
 
     need: Name
     values: Annotated[
-        dict[Name, Annotated[str, StringConstraints(max_length=5000)]],
+        dict[Name, Annotated[str, StringConstraints(max_length=MAX_VALUE)]],
         Field(max_length=16),
     ] = {}
     text: Annotated[str, StringConstraints(max_length=200_000)] | None = None

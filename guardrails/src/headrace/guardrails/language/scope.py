@@ -132,10 +132,12 @@ def _unless_others_do(chosen: Sequence[Chosen]) -> Iterator[Chosen]:
 
 def _doer(chosen: Sequence[Chosen], at: int) -> Chosen | None:
     """Return who stands right before a verb; what stands right behind another verb is its object."""
-    before = [one for one in reversed(chosen[:at]) if one.spoken not in listed("softens")]
+    before = [one for one in reversed(chosen[:at]) if not (one.spoken.isalpha() and one.spoken in listed("softens"))]
     whole = before and all(one.last == after.first for one, after in pairwise(chosen[chosen.index(before[0]) : at + 1]))
-    # "it copy": no one thing does it, or it would be "it copies".
-    if not whole or before[0].name not in _DOERS or before[0].spoken in listed("one_thing"):
+    if not whole or before[0].name not in _DOERS:
+        return None
+    # "it copy": no one thing does it, or it would be "it copies"; "data transfer" is one name.
+    if before[0].spoken in listed("one_thing") or (before[0].name in _SUBJECTS and " " not in before[0].spoken):
         return None
     is_object = len(before) > 1 and before[1].last == before[0].first and "action" in before[1].slots
     return None if is_object else before[0]
