@@ -199,6 +199,7 @@ impl Hub {
 
     /// Send the ticket and its lists to its nodes.
     #[pyo3(signature = (*, ticket, lists_dir, result_dir, share, streams=None, unit_bytes=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a call from Python")]
     fn start_attempt<'py>(
         &self,
         py: Python<'py>,
