@@ -30,6 +30,7 @@ from headrace.guardrails import (
     ReleasedPlan,
     Route,
     Submission,
+    asks_no_more,
     card_notes,
     decide,
     execution_of,
@@ -195,6 +196,9 @@ def refusals(asked: Asked, at: Route) -> str:
         (Asked(), settle(source("a"), destination("b", ".headrace-part-tr_1-0")), "reserved_name"),
         (MOVE, settle(source(*TRASHED, "a"), destination("a")), "reserved_name"),
         (Asked(), settle(source(*TRASHED, "a"), destination("a")), ""),
+        # An exclude is held against what lies in the folder of a transfer, as the node holds it.
+        (Asked(), settle(source(TRASHED[0], into=True), destination("a")), "reserved_name"),
+        (Asked(), settle(source("raw", TRASHED[0]), destination("a")), "reserved_name"),
     ],
 )
 def test_a_trash_is_read_and_never_written_to_or_moved_from(asked: Asked, at: Route, code: str) -> None:
@@ -207,3 +211,20 @@ def test_what_lies_in_a_trash_can_be_copied_back_to_the_root_that_it_lies_in() -
 
     assert refusals(Asked(), settle(source(*TRASHED, into=True), same())) == ""
     assert refusals(Asked(), settle(source("a", into=True), same())) == "overlapping_places"
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "asks_no_more_now"),
+    [
+        ("trash:7d", "trash:30d", True),
+        ("trash:30d", "trash:30d;confirmation", True),
+        ("trash:31d", "trash:30d", False),
+        ("trash:7d", "confirmation", False),
+        ("confirmation", "trash:30d", False),
+    ],
+)
+def test_a_policy_that_keeps_for_fewer_days_ends_nothing_that_runs(
+    now: str, then: str, *, asks_no_more_now: bool
+) -> None:
+    needs = [parse_obligations(text) or () for text in (now, then)]
+    assert asks_no_more(*needs) is asks_no_more_now

@@ -95,7 +95,8 @@ class Honest:
         wanted = [
             plan
             for plan in list(self.book.open.values())[-60:]
-            if plan.destination.rstrip("/") == place and plan.action != "move"
+            # What a plan from elsewhere may change is not told from the folder alone: with deletes, all of it.
+            if plan.destination.rstrip("/") == place and plan.source.rstrip("/") == "lab:/set" and plan.action != "move"
         ]
         if wanted:
             plan = self.random.choice(wanted)

@@ -17,6 +17,7 @@ class SeenPlan:
     digest: str | None
     needs: bool
     action: str
+    source: str
     destination: str
 
 
@@ -56,8 +57,8 @@ def _plan(name: str, one: Mapping[str, Any]) -> SeenPlan:
     slots = one.get("intent") or one
     decision = one.get("decision") or one
     outcome = str(decision.get("outcome") or "")
-    action, destination = str(slots.get("action") or ""), str(slots.get("destination") or "")
-    return SeenPlan(name, one.get("digest"), outcome in {"confirm", "approve"}, action, destination)
+    said = [str(slots.get(slot) or "") for slot in ("action", "source", "destination")]
+    return SeenPlan(name, one.get("digest"), outcome in {"confirm", "approve"}, *said)
 
 
 def _objects(document: Any) -> Iterator[Mapping[str, Any]]:  # noqa: ANN401 - any JSON

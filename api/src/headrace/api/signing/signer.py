@@ -49,10 +49,12 @@ from headrace.guardrails import (
     SealError,
     Submission,
     Unreleased,
+    asks_no_more,
     canonical,
     digest,
     labels_record,
     missing_consent,
+    parse_obligations,
     permit_body,
     receipt_body,
     redecide,
@@ -239,8 +241,8 @@ class Signer:
             tx.info[_SHUT, transfer.id] = OutsideHours(opens, f"the hours of policy: {why(decision)}")
         tx.info[_DECIDED, transfer.id] = decision
         sealed = _mapping(plan.fields["decision"])["obligations"]
-        asked_before = set(map(str, sealed)) if isinstance(sealed, list) else set()
-        if not {str(need) for need in decision.obligations} <= asked_before:
+        asked_before = parse_obligations(";".join(map(str, sealed))) if isinstance(sealed, list) and sealed else ()
+        if not asks_no_more(decision.obligations, asked_before or ()):
             raise ServiceError(
                 Code.NEEDS_CONFIRMATION, f"{why(decision)} That was not so when this was planned; plan again."
             )

@@ -1,7 +1,7 @@
 """What policy says of a request, in a form that can be stored, sealed, explained and replayed."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -155,6 +155,12 @@ def parse_obligations(text: str) -> tuple[Obligation, ...] | None:
         else:
             return None
     return tuple(needs)
+
+
+def asks_no_more(now: Iterable[Obligation], then: Collection[Obligation]) -> bool:
+    """Whether all that is asked now was asked then; what is kept in a trash may be kept for fewer days now."""
+    kept = max((need.days for need in then if isinstance(need, KeepsDeleted)), default=0)
+    return all(need in then or (isinstance(need, KeepsDeleted) and need.days <= kept) for need in now)
 
 
 def merge_obligations(needs: "frozenset[Obligation] | set[Obligation]") -> tuple[Obligation, ...]:

@@ -22,6 +22,9 @@ MAX_VALUE: Final = 1000
 _TIB, _GB = 1 << 40, 10**9
 _MOST: Final[Mapping[str, int]] = {"tebibytes": 8_000_000, "gigabytes": 9_000_000_000}
 _MOST_NAME: Final = 120
+_HALVES: Final = 2
+_LABEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@ /-]*")
+"""Half of a label, as endpoints take them (`api/sites/endpoints.py`)."""
 _ANY: Final = '[Action::"copy", Action::"sync", Action::"move"]'
 _ENDS: Final = ("source", "destination")
 _APPROVERS: Final = re.compile(r"[\w.@-]{1,64}")
@@ -197,8 +200,8 @@ def _text(asked: Asked, given: str) -> str:
         case "approvers":
             fits = _APPROVERS.fullmatch(text) is not None
         case "label":
-            name, equals, value = text.partition("=")
-            fits = bool(equals and name.strip() and value.strip())
+            halves = [half.strip() for half in text.split("=", 1)]
+            text, fits = "=".join(halves), len(halves) == _HALVES and all(map(_LABEL.fullmatch, halves))
         case "time":
             fits = _TIME.fullmatch(text) is not None
         case "tebibytes" | "gigabytes":
@@ -229,9 +232,14 @@ def _no_writes(values: _Values) -> _Made:
     place = values.places["place"]
     reason = f"nothing is written to {_short(place.text)}"
     return _Made(
-        (_Rule(reason, _ANY, place.holds("resource.destination")),),
+        (
+            _Rule(reason, _ANY, place.holds("resource.destination")),
+            # A move deletes what it has copied.
+            _Rule(reason, 'Action::"move"', place.holds("resource.source")),
+        ),
         (
             ("denied", {"destination": place.below("new")}),
+            ("denied", {"action": "move", "source": place.below("old")}),
             ("denied", {"destination": f"{place.endpoint}:{path_text(place.components[:-1])}"}),
             ("allowed", {"destination": place.elsewhere}),
         ),
@@ -241,10 +249,20 @@ def _no_writes(values: _Values) -> _Made:
 def _group_writes(values: _Values) -> _Made:
     place, group = values.places["place"], values["group"]
     reason = f"only {_short(group)} writes to {_short(place.text)}"
+    only = f"principal in Group::{quoted(group)}"
     asked: dict[str, Json] = {"destination": place.below("new")}
     return _Made(
-        (_Rule(reason, _ANY, place.holds("resource.destination"), f"principal in Group::{quoted(group)}"),),
-        (("denied", asked), ("allowed", {**asked, "groups": [group]})),
+        (
+            _Rule(reason, _ANY, place.holds("resource.destination"), only),
+            # A move deletes what it has copied.
+            _Rule(reason, 'Action::"move"', place.holds("resource.source"), only),
+        ),
+        (
+            ("denied", asked),
+            ("allowed", {**asked, "groups": [group]}),
+            ("denied", {"action": "move", "source": place.below("old")}),
+            ("confirm", {"action": "move", "source": place.below("old"), "groups": [group]}),
+        ),
     )
 
 
@@ -267,9 +285,14 @@ def _group_reads(values: _Values) -> _Made:
 
 
 def _deletes(values: _Values) -> _Made:
+    when = "context.deletes > 0 || context.moved_files > 0"
     return _Made(
-        (_Rule("deletes need an approval", _ANY, "context.deletes > 0", obligation=_approval(values)),),
-        (("approve", {"action": "sync", "facts": {"deletes": 1}}), ("allowed", {"action": "sync"})),
+        (_Rule("deletes need an approval", _ANY, when, obligation=_approval(values)),),
+        (
+            ("approve", {"action": "sync", "facts": {"deletes": 1}}),
+            ("approve", {"action": "move", "facts": {"moved_files": 1}}),
+            ("allowed", {"action": "sync"}),
+        ),
     )
 
 

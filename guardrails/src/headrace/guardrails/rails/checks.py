@@ -183,6 +183,10 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
                 "away; copy what is in a trash to another place"
             )
             yield _refusal(Rail.RESERVED_NAME, message, end.text)
+    if source.path and source.path[-1] == TRASH:
+        # What lies in it is decided by where it was, which the folder of one transfer alone says.
+        message = f"`{shown(source.text)}` is a trash, which holds a folder for each transfer; name one of them"
+        yield _refusal(Rail.RESERVED_NAME, message, source.text)
     # A trash is never listed with what it lies in, so what it holds can be copied to where it was: to the root, too.
     restores = TRASH in source.path and not is_kept(destination.path)
     if (source.node, source.root) == (destination.node, destination.root) and (
