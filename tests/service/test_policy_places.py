@@ -1,8 +1,11 @@
 """What a policy says of places and of requests, held on real nodes."""
 
+import threading
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
+import cedarpy
 import pytest
 from pydantic import ValidationError
 from tests.servers.site import Site, settled
@@ -229,3 +232,25 @@ async def test_only_a_folder_of_the_endpoint_can_have_labels_of_its_own(quiet_si
         await quiet_site.ada.port.update_endpoint("lab", m.EndpointUpdate(folder_labels={path: {"a": "b"}}))
     with pytest.raises(ValidationError, match="at most 100"):
         m.EndpointUpdate(folder_labels={f"/{number}": {"a": "b"} for number in range(101)})
+
+
+@pytest.mark.anyio
+async def test_nothing_of_a_plan_or_a_transfer_is_decided_in_the_event_loop(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patients(site)
+    await publish(site, EVERYTHING)
+    loops, asked, original = threading.current_thread(), list[bool](), cedarpy.is_authorized
+
+    def noted(*request: Any) -> object:  # noqa: ANN401 - what Cedar is asked
+        asked.append(threading.current_thread() is loops)
+        return original(*request)
+
+    monkeypatch.setattr(cedarpy, "is_authorized", noted)
+    plan = await site.ada.plan("lab:/set", "archive:/copy/")
+    planned = len(asked)
+    assert planned >= 4
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert len(asked) > planned
+    assert not any(asked)

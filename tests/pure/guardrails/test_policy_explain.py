@@ -20,6 +20,10 @@ from headrace.guardrails import (
     settle,
 )
 from headrace.guardrails.intents.origins import Origin, OriginKind
+from headrace.guardrails.policy import decide as decide_module
+from headrace.guardrails.policy.explain import MAX_SEARCHED, MAX_TRIED
+from headrace.guardrails.policy.record import cedar_entities
+from headrace.guardrails.seal.documents import JsonObject
 
 PERMIT = '@id("all") @reason("everybody may") permit (principal, action, resource);\n'
 GB = 10**9
@@ -170,3 +174,69 @@ def test_what_an_assistant_added_is_told_and_asked_by_the_person_instead() -> No
     assert decision.outcome == "confirm"
     assert [(fact.name, fact.value) for fact in found.facts] == [("origins", "assistant: rate_limit_bps; said: action")]
     assert ("asked by the person, without an assistant", "allowed") in instead(found)
+
+
+WHOLE = settle(source(into=True), route().destination)
+
+
+def of_many(*further: str) -> PolicySet:
+    """Make a policy that names forty places in the folder of the plan, and has further rules."""
+    named = (
+        forbid(f'resource.source.within.contains("/{n:03}") && context.files > 99', name=f"n{n}") for n in range(40)
+    )
+    return policy("".join([PERMIT, *named, *further]))
+
+
+def evaluations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collect one entry for each time that the rules are evaluated from now on."""
+    made: list[str] = []
+
+    def counted(record: JsonObject) -> list[JsonObject]:
+        made.append(str(record["action"]))
+        return cedar_entities(record)
+
+    monkeypatch.setattr(decide_module, "cedar_entities", counted)
+    return made
+
+
+def test_each_kind_of_alternative_is_looked_for_with_a_limited_number_of_evaluations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    large = 'resource.source.within.contains("/zzz") && context.bytes > 5 && context.minute >= 0'
+    policies = of_many(forbid(large, "confirmation"))
+    asked = decide(policies, "copy", REQUESTER, WHOLE, facts(bytes=900 * GB, max_bytes=900 * GB))
+    assert asked.outcome == "confirm"
+    made = evaluations(monkeypatch)
+    found = explain(policies, asked)
+    # By places, bytes, hours, and once more what was found.
+    assert 2 * MAX_TRIED <= len(made) <= 4 * MAX_TRIED
+    assert instead(found) == [("without `zzz`", "allowed")]
+
+
+def test_hours_of_one_of_many_places_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    day = 'resource.source.within.contains("/zzz") && context.minute >= 360 && context.minute < 1200'
+    policies = of_many(forbid(day))
+    denied = decide(policies, "copy", REQUESTER, WHOLE, facts())
+    made = evaluations(monkeypatch)
+    found = next_hours(policies, denied, WEDNESDAY, "America/Chicago")
+    assert found is not None
+    assert found.astimezone(CHICAGO).strftime("%Y-%m-%dT%H:%M") == "2026-11-25T20:00"
+    # The place that denied is asked first, not after forty others each time.
+    assert len(made) < 400
+
+
+def test_hours_are_looked_for_with_a_limited_number_of_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two places deny by turns, so that the one that denied last doesn't deny the next try.
+    by_turns = (
+        forbid(
+            f'resource.source.within.contains("/z{first}") && {list(range(first, 1440, 60))}.contains(context.minute)',
+            name=f"z{first}",
+        )
+        for first in (0, 30)
+    )
+    policies = of_many(*by_turns)
+    denied = decide(policies, "copy", REQUESTER, WHOLE, facts())
+    assert denied.outcome == "denied"
+    made = evaluations(monkeypatch)
+    assert next_hours(policies, denied, WEDNESDAY, "America/Chicago") is None
+    assert len(made) == MAX_SEARCHED

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.pure.guardrails.made import MOMENT, destination, facts, source
+from tests.pure.guardrails.made import MOMENT, REQUESTER, destination, facts, source
 
 from headrace.guardrails import Caller, Decision, PolicySet, decide, may_browse, settle
 from headrace.guardrails.policy.slices import MAX_SLICES, Sets, Slices
@@ -122,6 +122,21 @@ def test_no_more_slices_are_kept_than_the_last_used() -> None:
     named = (f'@id("r{n}") @reason("r") permit (principal in Group::"g{n}", action, resource);' for n in range(500))
     policies = policy("".join(named))
     for number in range(MAX_SLICES + 10):
-        caller = Caller(person="pn_a", groups=frozenset({f"g{number}"}))
+        caller = Caller(person="pn_a", groups=frozenset({f"g{number % 500}", f"g{(number + number // 500) % 500}"}))
         assert may_browse(policies, caller, source("a"), MOMENT).outcome == "allowed"
     assert len(policies.slices.kept) == MAX_SLICES
+
+
+def test_a_folder_with_as_many_places_as_are_looked_at_is_parsed_once() -> None:
+    rules = (
+        f'@id("r{n}") @reason("r") forbid (principal, action == Action::"copy", resource) when '
+        f'{{ resource.source.within.contains("/raw/{n}") && context.bytes > 5 }};\n'
+        for n in range(300)
+    )
+    policies = policy('@id("all") @reason("r") permit (principal, action, resource);\n' + "".join(rules))
+    whole = settle(source("raw", into=True), destination("raw", into=True))
+    assert decide(policies, "copy", REQUESTER, whole, facts(bytes=1, max_bytes=1)).outcome == "allowed"
+    kept = dict(policies.slices.kept)
+    assert len(kept) == 301
+    assert decide(policies, "copy", REQUESTER, whole, facts(bytes=1, max_bytes=1)).outcome == "allowed"
+    assert {name: id(sets) for name, sets in policies.slices.kept.items()} == {n: id(s) for n, s in kept.items()}

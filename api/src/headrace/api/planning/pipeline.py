@@ -25,6 +25,7 @@ from headrace.api.planning.probes import probing, survey_view
 from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
+from headrace.api.policy.deciding import Deciding
 from headrace.api.policy.qos import InForce, QosVersions
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.tuning import effective
@@ -133,6 +134,7 @@ class Pipeline:
         self._signer = signer
         self._quotas = quotas
         self._qos = qos
+        self._deciding = Deciding("policy of plans")
 
     async def run(self, asked: Asked, card: m.Plan) -> Planned:
         """Plan what was asked; raises `Stopped` with a denied plan, and domain errors for what failed."""
@@ -143,7 +145,8 @@ class Pipeline:
         said = sentence_of(intent) if card.probe is None else probe_sentence(intent)
         card = card.model_copy(update={**read, "canonical_sentence": said})
         route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
-        decision = may_plan(self._policies.active, asker, route, self._locations.moment(asked.caller))
+        moment = self._locations.moment(asked.caller)
+        decision = await self._deciding.run(may_plan, self._policies.active, asker, route, moment)
         if decision.outcome != "allowed":
             raise Stopped(_denied(card, decision, await self._explained(decision)))
         try:
@@ -304,11 +307,12 @@ class Pipeline:
             budgets = await used_today(tx, principal.id, principal.agent, day)
         moment = replace(self._locations.moment(asked.caller), start=schedule.starts)
         facts = replace(Facts.of(execution, counts, moment, budgets, asked.origins), deadline=schedule.deadline)
-        return decide(self._policies.active, execution.action, asker_of(principal), route, facts)
+        asker = asker_of(principal)
+        return await self._deciding.run(decide, self._policies.active, execution.action, asker, route, facts)
 
     async def _explained(self, decision: Decision) -> Explanation:
         """Say which facts decided, and what would be decided more mildly: many decisions, so in a thread."""
-        return await asyncio.to_thread(explain, self._policies.active, decision)
+        return await self._deciding.run(explain, self._policies.active, decision)
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
         route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision

@@ -20,6 +20,7 @@ from headrace.api.people.known_as import known_as
 from headrace.api.people.lost_access import how_lost
 from headrace.api.people.proofs import Proof
 from headrace.api.policy.budgets import day_of_start, used_today
+from headrace.api.policy.deciding import Deciding
 from headrace.api.policy.last_published import LastPublished
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.authority import Authority, Grounds
@@ -89,6 +90,7 @@ class Signer:
         self._endpoints = endpoints
         self._halts = halts
         self._hours = PolicyHours(core.settings.timezone)
+        self._deciding = Deciding("policy of tickets")
 
     @property
     def public(self) -> str:
@@ -223,9 +225,8 @@ class Signer:
             approvals=approvals,
             started=transfer.started,
         )
-        plan = release(
-            submission, keys=self._key.accepted(starts=starts), policies=self._policies.active, now=self._core.clock()
-        )
+        keys, now = self._key.accepted(starts=starts), self._core.clock()
+        plan = await self._deciding.run(release, submission, keys=keys, policies=self._policies.active, now=now)
         if plan.requester != transfer.requester:
             raise ServiceError(Code.PLAN_ALTERED, "the plan's requester is not the transfer's; plan again")
         decision = await self._decide_again(tx, transfer, plan, starts=starts)
@@ -361,7 +362,7 @@ class Signer:
             }
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
-        return redecide(self._policies.active, canonical(record).decode())
+        return await self._deciding.run(redecide, self._policies.active, canonical(record).decode())
 
 
 async def _grounds(tx: Tx, transfer: TransferRow) -> Grounds:

@@ -26,7 +26,7 @@ from headrace.guardrails.policy.decision import (
     merge_obligations,
 )
 from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
-from headrace.guardrails.policy.places import MAX_PLACES, inside
+from headrace.guardrails.policy.places import MAX_PLACES, Inside, inside
 from headrace.guardrails.policy.policy_set import PolicyRule, PolicySet, schema
 from headrace.guardrails.policy.record import (
     asked_folder,
@@ -132,6 +132,30 @@ _NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
 
 _RESTRICTED: Final = "names=restricted"
 
+
+class Spent(Exception):  # noqa: N818 - says what is the case
+    """Nothing more is tried: as many requests were evaluated as may be."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How many evaluations are left to those who only look for what would be decided otherwise."""
+
+    left: int
+    denied: tuple[str, ...] | None = None
+    """The place that denied last: it likely denies the next try, too, and is asked first."""
+
+    def take(self) -> None:
+        """Count one evaluation; raises `Spent` when none is left."""
+        if self.left <= 0:
+            raise Spent
+        self.left -= 1
+
+    def first(self, places: list[Inside]) -> list[Inside]:
+        """Order places so that the one that denied last comes first."""
+        return sorted(places, key=lambda place: place.rest != self.denied)
+
+
 _log = logging.getLogger(__name__)
 
 
@@ -157,10 +181,11 @@ def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: M
     return _decided(policies, "plan", caller, route_record(route), moment)
 
 
-def redecide(policies: PolicySet | None, context_json: str) -> Decision:
+def redecide(policies: PolicySet | None, context_json: str, budget: Budget | None = None) -> Decision:
     """Decide a recorded request under a policy.
 
     So is every request decided, again before each ticket and renewal, and to simulate what another policy would say.
+    With a `budget`, places are evaluated in another order, and `Spent` is raised when it is used up.
     """
     version = policies.version if policies else ""
     if policies is None:
@@ -170,7 +195,9 @@ def redecide(policies: PolicySet | None, context_json: str) -> Decision:
         if lacking & policies.attributes:
             _log.error("policy %s reads facts that an old record lacks", policies.version)
             return _denied((POLICY_ERROR,), version, context_json)
-        return _everywhere(policies, record, context_json)
+        return _everywhere(policies, record, context_json, budget)
+    except Spent:
+        raise
     except Exception:  # noqa: BLE001 - whatever goes wrong in here, the answer is no
         _log.exception("the policy could not be evaluated")
         return _denied((POLICY_ERROR,), version, context_json)
@@ -206,17 +233,23 @@ def _decided(
     return redecide(policies, context_json)
 
 
-def _everywhere(policies: PolicySet, record: JsonObject, context_json: str) -> Decision:
+def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budget: Budget | None) -> Decision:
     """Decide a request for the folder it names, and for every place in it that a rule names."""
+    if budget:
+        budget.take()
     decision = _evaluate(policies, record, context_json)
     if decision.outcome == "denied":
         return decision
     places = inside(record, policies.places, labels=policies.reads_labels)
     if len(places) > MAX_PLACES:
         return _denied((TOO_MANY_PLACES,), policies.version, context_json)
-    for place in places:
+    for place in budget.first(places) if budget else places:
+        if budget:
+            budget.take()
         decision = _stricter(decision, _evaluate(policies, place.record, context_json), shown(place.text))
         if decision.outcome == "denied":
+            if budget:
+                budget.denied = place.rest
             return decision
     return decision
 

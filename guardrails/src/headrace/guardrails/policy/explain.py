@@ -1,17 +1,19 @@
 """Why a decision is not a plain yes: the facts that decided, and the smallest changes that are decided more mildly.
 
 An alternative is found by trying: the recorded request is altered in one respect and decided again by the same policy.
-What is offered has so been decided, not guessed. Where no single change helps, all are tried together, and those that
+What is offered has so been decided, not guessed. So many evaluations are made for each kind of change, and no more:
+what is not found by then is not offered. Where no single change helps, all are tried together, and those that
 are not needed are left away again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.intents.text import counted, human_bytes, shown
-from headrace.guardrails.policy.decide import redecide
+from headrace.guardrails.policy.decide import Budget, Spent, redecide
 from headrace.guardrails.policy.decision import Decision, Outcome
 from headrace.guardrails.policy.facts import Moment
 from headrace.guardrails.policy.places import inside
@@ -21,6 +23,10 @@ from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_
 from headrace.guardrails.seal.execution import grown_bytes, grown_files
 
 MAX_ALTERNATIVES: Final = 5
+MAX_TRIED: Final = 200
+"""Evaluations that are made to find one kind of alternative, or to decide those found."""
+MAX_SEARCHED: Final = 2000
+"""Evaluations that are made to find the hours at which a request is not denied."""
 _MAX_TOGETHER: Final = 8
 _MAX_PLACES: Final = 50
 _HOURS_AHEAD: Final = 7 * 24
@@ -86,7 +92,8 @@ def next_hours(
     """Return when a request that is denied at `at` would not be, if only the hours stand in its way.
 
     Looked for `within` a time of at most a week, in full and half hours of the site's `zone` and then to the minute; at
-    most 341 decisions, and none when no rule that decided looks at hours.
+    most 341 decisions and `MAX_SEARCHED` evaluations, and none when no rule that decided looks at hours. What is not
+    found by then is no opening.
     """
     if policies is None or policies.version != decision.policy_version or not decision.context_json:
         return None
@@ -96,12 +103,20 @@ def next_hours(
         return None
     if decision.outcome != "denied" or not _read_by(policies, decision) & _HOURS:
         return None
+    budget = Budget(MAX_SEARCHED)
 
     def opens(moment: datetime) -> bool:
         seen = Moment(now=at, zone=zone, start=moment).context()
         facts = {name: str(seen[name]) for name in ("start", "weekday", "minute")}
-        return redecide(policies, canonical(_with(record, facts)).decode()).outcome != "denied"
+        return redecide(policies, canonical(_with(record, facts)).decode(), budget).outcome != "denied"
 
+    try:
+        return _opening(opens, at, within)
+    except Spent:
+        return None
+
+
+def _opening(opens: Callable[[datetime], bool], at: datetime, within: timedelta) -> datetime | None:
     first = at.replace(minute=at.minute // 30 * 30, second=0, microsecond=0)
     steps = min(_HALF_HOURS, within // _HALF_HOUR + 1)
     found = next((half for step in range(1, steps + 1) if opens(half := first + step * _HALF_HOUR)), None)
@@ -145,21 +160,43 @@ def _origins_worded(origins: JsonObject) -> str:
     return "; ".join(f"{kind}: {', '.join(known)}" for kind, known in sorted(slots.items()) if kind != "assumed")
 
 
+@dataclass(frozen=True, slots=True)
+class _Tries:
+    """Decides altered requests, as many as the budget of one kind of change lets."""
+
+    policies: PolicySet
+    now: int
+    budget: Budget = field(default_factory=lambda: Budget(MAX_TRIED))
+
+    def outcome(self, altered: JsonObject) -> Outcome:
+        """Decide; raises `Spent` when the budget is used up."""
+        return redecide(self.policies, canonical(altered).decode(), self.budget).outcome
+
+    def milder(self, altered: JsonObject) -> bool:
+        """Whether the answer is milder than the one that is explained."""
+        return _STRICTNESS[self.outcome(altered)] < self.now
+
+    def anew(self) -> "_Tries":
+        """Begin another kind of change."""
+        return _Tries(self.policies, self.now)
+
+
 def _alternatives(
     policies: PolicySet, decision: Decision, record: JsonObject, read: frozenset[str]
 ) -> tuple[Alternative, ...]:
     now = _STRICTNESS[decision.outcome]
-
-    def outcome(altered: JsonObject) -> Outcome:
-        return redecide(policies, canonical(altered).decode()).outcome
-
-    def milder(altered: JsonObject) -> bool:
-        return _STRICTNESS[outcome(altered)] < now
-
-    steps = list(_steps(record, read, policies, milder))
-    found = [Alternative(step.words, made) for step in steps if _STRICTNESS[made := outcome(step.apply(record))] < now]
+    tries = _Tries(policies, now)
+    steps = list(_steps(record, read, policies, tries))
+    tried = tries.anew()
+    found: list[Alternative] = []
+    with suppress(Spent):
+        for step in steps:
+            made = tried.outcome(step.apply(record))
+            if _STRICTNESS[made] < now:
+                found.append(Alternative(step.words, made))
     if not found:
-        found = list(_together(steps[:_MAX_TOGETHER], record, outcome, now))
+        with suppress(Spent):
+            found += _together(steps[:_MAX_TOGETHER], record, tries.anew().outcome, now)
     return tuple(sorted(found, key=lambda one: _STRICTNESS[one.outcome])[:MAX_ALTERNATIVES])
 
 
@@ -184,12 +221,10 @@ def _together(
     yield Alternative(" and ".join(step.words for step in steps), best)
 
 
-def _steps(
-    record: JsonObject, read: frozenset[str], policies: PolicySet, milder: Callable[[JsonObject], bool]
-) -> Iterator[_Step]:
+def _steps(record: JsonObject, read: frozenset[str], policies: PolicySet, tries: _Tries) -> Iterator[_Step]:
     """Go through what somebody could ask for instead, the smallest first."""
     context, caller = _mapping(record["context"]), _mapping(record["caller"])
-    yield from _places(record, policies)
+    yield from _within_budget(_places(record, policies, tries.anew().outcome))
     if "on_conflict" in context and (int(str(context["overwrites"])) or "on_conflict" in read):
         kept: JsonObject = {
             "overwrites": "0",
@@ -208,7 +243,12 @@ def _steps(
         )
     if context.get("encrypted") is False:
         yield _setting("encrypted", {"encrypted": True})
-    yield from (step for size in (_BYTES, _FILES) if size.reads & read for step in _fewer(record, size, milder))
+    yield from (
+        step
+        for size in (_BYTES, _FILES)
+        if size.reads & read
+        for step in _within_budget(_fewer(record, size, tries.anew().milder))
+    )
     if caller["agent"] is not None:
         yield _Step(
             "asked by the person, without an assistant",
@@ -219,7 +259,13 @@ def _steps(
     if "factors" in read and "passkey" not in _texts(context["factors"]):
         yield _setting("asked after a sign-in with a passkey", {**_SESSION, "factors": _BY_PASSKEY})
     if read & _HOURS:
-        yield from _later(record, milder)
+        yield from _within_budget(_later(record, tries.anew().milder))
+
+
+def _within_budget(steps: Iterator[_Step]) -> Iterator[_Step]:
+    """Offer nothing of a kind whose budget was used up before it was found."""
+    with suppress(Spent):
+        yield from steps
 
 
 def _typed(record: JsonObject) -> JsonObject:
@@ -232,14 +278,14 @@ def _typed(record: JsonObject) -> JsonObject:
     return {**by, "origins": {slot: "typed" if kind == "assistant" else kind for slot, kind in origins.items()}}
 
 
-def _places(record: JsonObject, policies: PolicySet) -> Iterator[_Step]:
+def _places(record: JsonObject, policies: PolicySet, outcome: Callable[[JsonObject], Outcome]) -> Iterator[_Step]:
     """Leave out the places whose rules are in the way."""
     rests = [place.rest for place in inside(record, policies.places, labels=policies.reads_labels)]
     if not 0 < len(rests) <= _MAX_PLACES:
         return
 
     def strictness(out: Iterable[tuple[str, ...]]) -> int:
-        return _STRICTNESS[redecide(policies, canonical(_without(record, out)).decode()).outcome]
+        return _STRICTNESS[outcome(_without(record, out))]
 
     best = strictness(rests)
     beside = {rest: [other for other in rests if rest[: len(other)] != other] for rest in rests}

@@ -16,10 +16,11 @@ from typing import Final, TypeAlias
 import cedarpy
 
 from headrace.guardrails.intents.text import ancestors
+from headrace.guardrails.policy.places import MAX_PLACES
 from headrace.guardrails.seal.documents import Json, JsonObject
 
-MAX_SLICES: Final = 256
-"""Slices that are kept parsed, the last used."""
+MAX_SLICES: Final = MAX_PLACES + 1
+"""Slices that are kept parsed, the last used: those of a folder and of all places in it that are looked at."""
 
 Term: TypeAlias = tuple[str, ...]
 """Something that holds of a request or does not: `("source", "within", "/raw")`, `("principal", "Group", "lab")`."""
