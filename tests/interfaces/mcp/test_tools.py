@@ -105,6 +105,48 @@ async def test_a_request_that_is_not_understood_is_refused_not_trimmed(arguments
     assert port.called == []
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("submit_plan", {"plan_digest": "d"}, "`submit_plan` takes `digest`, not `plan_digest`."),
+        ("submit_plan", {}, "`submit_plan` needs `digest`."),
+        ("get_receipt", {}, "`get_receipt` needs `receipt_id`."),
+        (
+            "list_endpoints",
+            {"find": "x"},
+            "`list_endpoints` does not take `find`; it takes `after`, `limit`.",
+        ),
+        ("list_endpoints", {"limit": 0}, "`limit`: input should be greater than or equal to 1."),
+        (
+            "plan_transfer",
+            {"transfer": {"action": "copy", "source": "a:/x", "destination": "b:/x", "exclud": ["*.tmp"]}},
+            "`transfer` does not take `exclud`.",
+        ),
+    ],
+)
+async def test_wrong_arguments_are_named_in_plain_words_with_a_code(
+    tool: str, arguments: dict[str, Any], said: str, era: str
+) -> None:
+    made, port = server()
+    async with Client(made, mode=era) as client:
+        result = await client.call_tool(tool, arguments)
+    assert result.is_error
+    assert text(result) == f"{said} (code: invalid_request)"
+    assert port.called == []
+
+
+async def test_no_tool_tells_the_inside_of_what_checks_its_arguments(era: str) -> None:
+    made, port = server()
+    async with Client(made, mode=era) as client:
+        for tool in (await client.list_tools()).tools:
+            said = text(await client.call_tool(tool.name, {"nonsense": "x"}))
+            assert said.endswith("(code: invalid_request)")
+            assert "`nonsense`" in said
+            assert "pydantic" not in said
+            assert "Arguments" not in said
+    assert port.called == []
+
+
 async def test_a_long_survey_answers_with_the_handle(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
     monkeypatch.setattr(tools, "PLAN_WAIT_S", 0.0)
     waits = step("wait", "The endpoints are being listed: 12,000 entries so far.", "service")

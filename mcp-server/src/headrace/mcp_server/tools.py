@@ -21,6 +21,7 @@ from pydantic import AwareDatetime, Field
 from headrace.client import Headrace, HeadraceError
 from headrace.client import models as m
 from headrace.client.text import plural, visible
+from headrace.mcp_server.arguments import PlainTool
 from headrace.mcp_server.plan_card import PlanCard, Submitted
 from headrace.mcp_server.views import (
     DiagnosisView,
@@ -352,7 +353,7 @@ def all_tools(tools: Tools) -> list[Tool]:
 def _tool(function: Callable[..., Any], title: str, annotations: ToolAnnotations) -> Tool:
     """Make a tool that refuses arguments it does not have: a misspelt `exclude` must not be ignored."""
     description = inspect.getdoc(function)
-    tool = Tool.from_function(function, title=title, description=description, annotations=annotations)
+    tool = PlainTool.from_function(function, title=title, description=description, annotations=annotations)
     arguments = tool.fn_metadata.arg_model
     arguments.model_config["extra"] = "forbid"
     arguments.model_rebuild(force=True)
