@@ -27,4 +27,5 @@ def test_plain_quotations_are_json() -> None:
 
 
 def test_numbers_agree_with_their_nouns() -> None:
+    assert (plural(30, "day"), plural(2, "policy")) == ("30 days", "2 policies")
     assert (plural(1, "file"), plural(2000, "file"), plural(2, "entry")) == ("1 file", "2,000 files", "2 entries")

@@ -8,6 +8,7 @@ from typing import Final
 _TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
 """The table that every language of the project shares: conformance/text/characters.json."""
 _BYTE_UNITS: Final = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+_VOWELS: Final = frozenset("aeiou")
 _RATE_UNITS: Final = ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s")
 
 
@@ -73,8 +74,8 @@ def about(likely_s: float, low_s: float | None = None, high_s: float | None = No
 
 
 def plural(count: int, noun: str) -> str:
-    """Return `1 file`, `2,000 files`, `3 entries`."""
-    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    """Return `1 file`, `2,000 files`, `3 entries`, `30 days`."""
+    many = noun[:-1] + "ies" if noun.endswith("y") and noun[-2:-1] not in _VOWELS else noun + "s"
     return f"{count:,} {noun if count == 1 else many}"
 
 
