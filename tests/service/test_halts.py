@@ -141,6 +141,8 @@ async def test_whatever_stands_in_the_place_of_the_file_halts_everything(
         with pytest.raises(ServiceError) as refusal:
             await quiet_site.use_cases.halts.require_none(tx, Work("ada", None, ()))
     assert refusal.value.code == "halted"
+    assert refusal.value.detail.startswith("everything is halted here: “the file")
+    assert refusal.value.detail.endswith("until whoever runs the service removes the file `halt` in its data folder")
 
 
 @pytest.mark.anyio

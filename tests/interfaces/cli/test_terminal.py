@@ -229,6 +229,19 @@ def test_health_names_nodes_that_are_away(script: Script, tmp_path: Path) -> Non
     assert "Away: dtn2 (`headrace nodes` says since when)." in Person("x", script.url, tmp_path).run("health").out
 
 
+def test_health_says_that_everything_is_halted_and_how_that_ends(script: Script, tmp_path: Path) -> None:
+    reason = "restored from a backup"
+    health = {"status": "ok", "version": "1", "nodes_attached": 1, "audit": "ok", "key": "k", "halted": reason}
+    script.answers = [answer(health)]
+    said = Person("x", script.url, tmp_path).run("health")
+    assert said.code == 1
+    out = " ".join(said.out.split())
+    assert "is ok" not in out
+    assert f"Why: {reason}. Nothing is planned or started." in out
+    assert "remove the file `halt` in the service's data folder" in out
+    assert "`headrace release HALT`" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

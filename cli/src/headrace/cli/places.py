@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -16,15 +16,24 @@ from headrace.client.text import byte_size, plural, visible
 
 PAGE = 1000
 """Names asked for at a time."""
+_RELEASED: Final = (
+    "To go on: remove the file `halt` in the service's data folder if there is one (a restored copy starts with it); "
+    "otherwise `headrace halts` names the halt, and an operator runs `headrace release HALT`."
+)
+"""How what halts everything ends."""
 
 
 def health(*, json: Json = False) -> None:
-    """Say whether the service can work, and tell operators what is wrong; ends with 1 when it is degraded."""
+    """Say whether the service can work, and what is wrong; ends with 1 when it is degraded or halted."""
 
     def work(command: Command) -> Exit:
         found = command.wait(command.headrace.health())
         nodes = "1 node is" if found.nodes_attached == 1 else f"{found.nodes_attached} nodes are"
-        command.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
+        if found.halted:
+            command.out.say(f"The service (version {found.version}) is up, and everything is halted; {nodes} attached.")
+            command.out.say(f"Why: {visible(found.halted)}. Nothing is planned or started. {_RELEASED}")
+        else:
+            command.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
         if found.nodes_away:
             command.out.say(f"Away: {', '.join(found.nodes_away)} (`headrace nodes` says since when).")
         rows = ((c.code, visible(c.sentence), visible(c.what_to_do), local_time(c.since)) for c in found.causes)
@@ -33,7 +42,7 @@ def health(*, json: Json = False) -> None:
         elif found.status != "ok":
             command.out.say("Operators, administrators and auditors are told why.")
         command.out.document(found)
-        return Exit.DONE if found.status == "ok" else Exit.FAILED
+        return Exit.DONE if found.status == "ok" and not found.halted else Exit.FAILED
 
     run(work, as_json=json)
 

@@ -35,6 +35,10 @@ _BYTES_OF_ONE: Final = 4
 """The most that a character takes in UTF-8."""
 _UNREADABLE: Final = f"the file `{HALT}` in the data folder can't be read"
 
+_BY_FILE: Final = (
+    f"; nothing is planned or started until whoever runs the service removes the file `{HALT}` in its data folder"
+)
+
 Root = tuple[str, str]
 """Node key and name of a root."""
 
@@ -81,7 +85,7 @@ class Halts:
         """Refuse work that is halted, with `halted`."""
         reason = self._file_reason()
         if reason:
-            raise ServiceError(Code.HALTED, because("an operator has halted everything here", reason))
+            raise ServiceError(Code.HALTED, because("everything is halted here", reason) + _BY_FILE)
         rows = list(await tx.scalars(_ALL))
         if not rows:
             tx.info[_NONE] = True
@@ -137,8 +141,11 @@ class Halts:
 
     async def release(self, caller: Caller, halt: str) -> None:
         """Release a halt; what waited for it goes on."""
-        if halt == HALT:
-            raise ServiceError(Code.HALT_STATE, f"the file `{HALT}` in the data folder is removed by hand")
+        if halt == HALT or (halt == "everything" and self._file_reason()):
+            raise ServiceError(
+                Code.HALT_STATE,
+                f"the file `{HALT}` in the service's data folder halts everything; whoever runs the service removes it",
+            )
         async with self._core.database.write(first=True) as tx:
             row = await tx.get(HaltRow, halt)
             row = row or await begun_by(tx, _ALL, HaltRow.id, halt, prefix="ht_", things="halts")
