@@ -381,7 +381,7 @@ async def test_what_cannot_be_done_is_said_when_the_words_are_read(site: Site, w
     plan = await site.ada.ask(words)
     assert plan.state is m.PlanState.DENIED
     assert plan.next_step.message.count("Refused") == 0
-    assert plan.next_step.message.startswith("It can't run. A ")
+    assert plan.next_step.message.startswith("It can't run as it is. A ")
 
 
 @pytest.mark.anyio

@@ -405,6 +405,25 @@ def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script
     assert "After that, to send only these again: headrace retry tr_1" in person.shown
 
 
+def test_no_retry_is_offered_for_what_is_never_copied(script: Script, tmp_path: Path) -> None:
+    failed = {
+        "path": "pipe",
+        "error": "source_unsupported",
+        "message": "pipe is a socket, fifo or device",
+        "retry": False,
+    }
+    after = {"kind": "plan_again", "by": "you", "message": "Plan again and leave it out."}
+    may = [{"action": "retry", "allowed": True, "reason": ""}]
+    for error, offered in (("source_unsupported", False), ("destination_exists", True)):
+        end = ended("partial", files_failed=1)
+        end["transfer"] |= {"next_step": after, "allowed_actions": may}
+        script.answers = [answer(transfer("running")), stream((2, end)), answer({"items": [failed | {"error": error}]})]
+        with at_terminal("watch", "tr_1", **at(script, tmp_path)) as person:
+            assert person.ends_with() == 6
+        assert "Plan again and leave it out." in person.shown
+        assert ("headrace retry" in person.shown) is offered
+
+
 def test_ctrl_c_leaves_the_transfer_and_says_how_to_find_it(script: Script, tmp_path: Path) -> None:
     running = {"sequence": 1, "at": AT, "kind": "note", "message": "moving", "transfer": transfer("running")}
     script.answers = [answer(transfer("running")), stream_that_stays((1, running))]

@@ -215,9 +215,9 @@ async def test_no_summary_says_a_sentence_twice(era: str) -> None:
             decision=None,
             refusals=[refusal, refusal],
             summary=why,
-            next_step=step("none", f"It can't run. {why}"),
+            next_step=step("none", f"It can't run as it is. {why}"),
         ),
-        plan("denied", decision=None, summary=why, next_step=step("none", f"It can't run. {why}")),
+        plan("denied", decision=None, summary=why, next_step=step("none", f"It can't run as it is. {why}")),
         plan("failed", decision=None, summary=gone, next_step=step("plan_again", f"{gone} Plan it again.")),
         plan("ask", questions=[m.Question(slot="source", message="From where?")] * 2, next_step=step("answer")),
     ]

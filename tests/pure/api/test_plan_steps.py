@@ -230,3 +230,18 @@ def test_what_will_not_arrive_is_said_before_the_start_and_not_after_it() -> Non
     )
     assert next_step(plan, ADA).message == f"It can be submitted. {warning}"
     assert warnings(replace(plan, transfer=RUNNING)) == []
+
+
+def test_what_is_never_copied_is_told_before_the_plan_starts() -> None:
+    plan = replace(READY, special=1)
+    [warning] = warnings(plan)
+    assert warning.startswith("1 special file will not arrive: sockets, pipes and devices are never copied")
+    assert "will end as partial. Leave it out with an exclude" in warning
+    assert warning in next_step(plan, ADA).message
+    assert warnings(replace(plan, transfer=RUNNING)) == []
+
+
+def test_a_denied_plan_says_what_can_be_done_about_it() -> None:
+    step = next_step(replace(READY, state=m.PlanState.DENIED, summary="Denied: no."), ADA)
+    assert step.message.startswith("It can't run as it is. Denied: no. Choose another place, or ask who keeps")
+    assert f"`headrace why {READY.id}` says which rule." in step.message

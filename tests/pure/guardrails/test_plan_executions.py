@@ -228,7 +228,7 @@ def test_a_card_claims_at_rest_verification_encryption_and_deletes_only_where_th
     assert "1 file is overwritten because of a difference at the destination (7 bytes there now)" in notes(asked, found)
     assert "left as it is" in notes(Asked(on_conflict="skip"))
     assert "newer ones there are left" in notes(Asked(action="sync", on_conflict="newer"))
-    assert "1 special file is skipped" in notes(Asked(), counts(skipped_special=1))
+    assert "1 special file fails: sockets" in notes(Asked(), counts(skipped_special=1))
     assert "links" in notes(Asked(), counts(symlinks=2))
     assert "2 names differ from another only in upper and lower case" in notes(Asked(), counts(case_collisions=2))
 

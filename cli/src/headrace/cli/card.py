@@ -107,7 +107,9 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
     if plan.state_reason and not plan.refusals:
         grid.add_row(Text("stopped", style="red"), Text(visible(plan.state_reason), style="red"))
     # What stopped it stands above, once.
-    step = plan.next_step.message.replace(sentence(plan.state_reason), "").strip() if plan.state_reason else ""
+    step = (
+        " ".join(plan.next_step.message.replace(sentence(plan.state_reason), "").split()) if plan.state_reason else ""
+    )
     if step or plan.next_step.message:
         grid.add_row("next", Text(visible(step or plan.next_step.message), style="bold"))
 
@@ -123,8 +125,6 @@ def _add_survey(grid: Table, survey: m.SurveyCounts, kept: int | None) -> None:
         grid.add_row("identical", f"{plural(survey.identical_files, 'file')} already there, skipped")
     if survey.excluded_files:
         grid.add_row("left out", f"{plural(survey.excluded_files, 'file')} by the filters")
-    if survey.skipped_special:
-        grid.add_row("left out", f"sockets, pipes and devices: {survey.skipped_special:,}")
     if survey.conflicts:
         names = _names(survey.conflicts_sample, survey.conflicts)
         meets = "meets" if survey.conflicts == 1 else "meet"

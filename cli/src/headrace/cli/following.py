@@ -16,6 +16,8 @@ from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural, visible
 
 MAX_FAILED_SHOWN: Final = 20
+_NEVER_COPIED: Final = "source_unsupported"
+"""The code of sockets, pipes and devices: no retry helps, whatever is moved out of the way."""
 _MEANWHILE: Final[dict[str, str]] = {
     m.TransferEventKind.STARTED: "running",
     m.TransferEventKind.ATTEMPT: "running",
@@ -85,7 +87,8 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
         command.out.say(f"There are more: headrace failed {transfer.id}")
     if transfer.next_step.kind == "plan_again":
         command.out.say(transfer.next_step.message, "bold")
-        if any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
+        helped = more or any(one.error != _NEVER_COPIED for one in failed)
+        if helped and any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
             command.out.say(f"When that is out of the way: headrace retry {transfer.id}", "bold")
     elif all(one.retry for one in failed):
         command.out.say(f"After that, to send only these again: headrace retry {transfer.id}", "bold")

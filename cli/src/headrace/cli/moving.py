@@ -283,7 +283,8 @@ def why(
 
     def work(command: Command) -> None:
         decision = command.wait(command.headrace.why(what))
-        command.out.say(f"{decision.outcome}: {decision.why}")
+        doubled = decision.why.lower().startswith(f"{decision.outcome}:")
+        command.out.say(decision.why if doubled else f"{decision.outcome}: {decision.why}")
         command.out.show(table(("rule", "reason"), ((rule.id, rule.reason) for rule in decision.rules)))
         if decision.facts:
             command.out.show(table(("fact", "was"), ((fact.name, fact.value) for fact in decision.facts)))

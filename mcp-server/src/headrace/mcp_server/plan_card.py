@@ -58,7 +58,7 @@ _HOW: Final[dict[str, str]] = {
     "none": "Tell the person why; do not look for a way around.",
 }
 """What an assistant does about a step; the step itself is the service's to say."""
-_WITHOUT_REASON: Final = {"plan_again": "Plan it again.", "none": "It can't run."}
+_WITHOUT_REASON: Final = {"plan_again": "Plan it again.", "none": "It can't run as it is."}
 """Steps whose message repeats why a plan can't run, without that."""
 
 

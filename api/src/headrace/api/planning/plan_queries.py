@@ -238,6 +238,7 @@ class Plans:
                 deletes=row.deletes,
                 surveyed_entries=card.surveyed_entries,
                 failing=_failing(card),
+                special=card.survey.skipped_special if card.survey is not None else 0,
                 transfer=transfer,
                 obligations=needs_of(row),
                 policy_version=row.policy_version or "",

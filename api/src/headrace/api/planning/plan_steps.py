@@ -67,6 +67,8 @@ class PlanStatus:
     surveyed_entries: int
     failing: int = 0
     """Files that can't arrive because of what is in their place."""
+    special: int = 0
+    """Sockets, pipes and devices among what it takes, which are never copied."""
     transfer: CarriedOut | None
     obligations: tuple[Obligation, ...]
     policy_version: str
@@ -157,20 +159,37 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
         case m.PlanState.ASK:
             return _step("answer", mine, "It asks questions. Answer them, or say the whole request again.")
         case m.PlanState.DENIED:
-            return _step("none", "nobody", f"It can't run. {reason}")
+            return _step("none", "nobody", _another_way(plan, reason))
         case m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:
             return _step("plan_again", mine, f"{reason} Plan it again.")
         case m.PlanState.READY:
             return _step("plan_again", mine, f"{reason} Plan it again.") if reason else _ready_step(plan, caller)
 
 
+def _another_way(plan: PlanStatus, reason: str) -> str:
+    """Say what a person can do about a denial."""
+    return (
+        f"It can't run as it is. {reason} Choose another place, or ask who keeps the site's policy; "
+        f"`headrace why {plan.id}` says which rule."
+    )
+
+
 def warnings(plan: PlanStatus) -> list[str]:
     """Say what will not come about although the plan may start; empty once it has started."""
-    if plan.state is not m.PlanState.READY or plan.transfer is not None or not plan.failing:
+    if plan.state is not m.PlanState.READY or plan.transfer is not None:
         return []
-    whose = "its name" if plan.failing == 1 else "their names"
-    why = f"the destination holds something else under {whose}. Move that away, or choose another destination."
-    return [f"{plural(plan.failing, 'file')} will not arrive: {why}"]
+    found = []
+    if plan.failing:
+        whose = "its name" if plan.failing == 1 else "their names"
+        why = f"the destination holds something else under {whose}. Move that away, or choose another destination."
+        found.append(f"{plural(plan.failing, 'file')} will not arrive: {why}")
+    if plan.special:
+        those = "it" if plan.special == 1 else "them"
+        found.append(
+            f"{plural(plan.special, 'special file')} will not arrive: sockets, pipes and devices are never copied, and "
+            f"the transfer will end as partial. Leave {those} out with an exclude to let it end as complete."
+        )
+    return found
 
 
 _NOBODY_CONFIRMS: Final = (

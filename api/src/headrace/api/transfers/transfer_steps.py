@@ -102,9 +102,10 @@ def _until(transfer: TransferStatus) -> str:
 
 
 _HOPELESS: Final = (
-    "A retry alone does not help: each says what stands in its way. Move that away and retry. Where a different file "
-    "is there, you can also plan again with `--on-conflict overwrite`, which replaces it; a folder in the place of a "
-    "file, or a file in the place of a folder, is never replaced."
+    "A retry alone does not help: each says what stands in its way. Sockets, pipes and devices are never copied: plan "
+    "again and leave them out with an exclude. Where it says `destination_exists`, move that away and plan again, or "
+    "plan again with `--on-conflict overwrite`, which replaces a file; a folder in the place of a file, or a file in "
+    "the place of a folder, is never replaced."
 )
 
 

@@ -28,7 +28,7 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
         )
     if counts.skipped_special:
         notes.append(
-            f"{_are(counts.skipped_special, 'special file')} skipped: sockets, pipes and devices are never copied."
+            f"{_do(counts.skipped_special, 'special file', 'fail')}: sockets, pipes and devices are never copied."
         )
     if counts.symlinks:
         notes.append("Symbolic links are copied as links; what they point at is not.")
