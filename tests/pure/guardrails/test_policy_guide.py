@@ -156,3 +156,10 @@ def test_a_name_that_would_end_the_string_stays_a_name() -> None:
         ("forbid", "group-writes"),
         ("forbid", "group-writes-2"),
     ]
+
+
+def test_a_need_that_is_not_known_is_answered_with_the_nearest_one() -> None:
+    with pytest.raises(GuideError, match="there is no need called `no-write`; did you mean `no-writes`"):
+        guided_rules("no-write", {})
+    with pytest.raises(GuideError, match="there is no need called `zzz`; there are no-writes, "):
+        guided_rules("zzz", {})

@@ -14,6 +14,8 @@ from headrace.cli.moving import why
 from headrace.client import models as m
 from headrace.client.text import byte_size, plural, visible
 
+_INVITE: Final = "If nobody else may publish, an administrator invites one: headrace invite NAME --role policy_admin"
+"""What whoever proposes alone does next."""
 PAGE = 1000
 """Names asked for at a time."""
 _RELEASED: Final = (
@@ -326,6 +328,10 @@ def policy_guide(
         made = command.wait(command.headrace.guided_rules(m.GuidedRequest(need=need, values=given, text=text)))
         for line in made.text.splitlines():
             command.out.say(line)
+        command.out.note(
+            "To put it in force: headrace policy show > site.cedar; add the lines above at its end; "
+            "headrace policy check site.cedar; headrace policy propose site.cedar"
+        )
         for line in made.contradicts:
             command.out.note(f"An example of the text holds no longer with this; change or remove it: {line}")
         command.out.document(made)
@@ -381,6 +387,7 @@ def policy_propose(file: PolicyFile, *, note: Note = "", json: Json = False) -> 
         command.out.say(
             f"Proposed as {made.version}. Another person publishes it: headrace policy publish {made.version}"
         )
+        command.out.note(_INVITE)
         command.out.document(made)
 
     run(work, as_json=json)

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Final, Literal
 
 from headrace.guardrails.errors import Refused
@@ -143,7 +144,10 @@ def guided_rules(need: str, values: Mapping[str, str], text: str | None = None) 
     """
     wanted = next((one for one in NEEDS if one.name == need), None)
     if wanted is None:
-        message = f"`{shown(need, 60)}` is no need; there are {', '.join(one.name for one in NEEDS)}"
+        names = [one.name for one in NEEDS]
+        near = get_close_matches(need[:60], names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
+        message = f"there is no need called `{shown(need, 60)}`; {hint}"
         raise GuideError(message, "need")
     before = PolicySet.parse(default_policy_text() if text is None else text)
     if isinstance(before, PolicyProblems):
