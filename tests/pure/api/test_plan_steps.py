@@ -245,3 +245,5 @@ def test_a_denied_plan_says_what_can_be_done_about_it() -> None:
     step = next_step(replace(READY, state=m.PlanState.DENIED, summary="Denied: no."), ADA)
     assert step.message.startswith("It can't run as it is. Denied: no. Choose another place, or ask who keeps")
     assert f"`headrace why {READY.id}` says which rule." in step.message
+    refused = replace(READY, state=m.PlanState.DENIED, summary="No.", policy_version="")
+    assert next_step(refused, ADA).message == "It can't run as it is. No."

@@ -168,6 +168,8 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
 
 def _another_way(plan: PlanStatus, reason: str) -> str:
     """Say what a person can do about a denial."""
+    if not plan.policy_version:  # refused before policy was asked
+        return f"It can't run as it is. {reason}"
     return (
         f"It can't run as it is. {reason} Choose another place, or ask who keeps the site's policy; "
         f"`headrace why {plan.id}` says which rule."
