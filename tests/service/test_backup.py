@@ -337,6 +337,56 @@ async def test_a_site_that_is_restored_elsewhere_does_not_know_who_led_it(tmp_pa
             assert "restored from a backup" in (await admin.health()).halted
 
 
+async def test_an_empty_folder_does_not_start_on_the_database_of_another_one(each_store: URL, tmp_path: Path) -> None:
+    database = given(each_store)
+    async with started_site(tmp_path, Settings(database=database)) as site:
+        await site.service.close()
+        empty = site.settings.data if not database else tmp_path / "not-mounted"
+        if not database:
+            for path in (*empty.glob("*.key"), *empty.glob("authority*")):
+                path.unlink(missing_ok=True)
+            (empty / "audit-heads.jsonl").unlink(missing_ok=True)
+        with pytest.raises(CannotStart, match="is not the folder of this database"):
+            await Service.start(replace(site.settings, data=empty), public_url="http://127.0.0.1")
+        assert not [*empty.glob("*.key")], "no key is made"
+
+
+def test_a_restore_that_fills_a_database_has_laid_out_its_halt_and_keys_before(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, file, other = tmp_path / "data", tmp_path / "service.backup", tmp_path / "other"
+    folder_of_service(data)
+    assert run_here("backup", file, "--data", data)[0] == 0
+    seen: set[str] = set()
+
+    def cut_off(_source: URL, _target: URL) -> int:
+        seen.update(path.name for path in other.iterdir())
+        message = "cut off"
+        raise OSError(message)
+
+    monkeypatch.setattr("headrace.api.app.backup.copy_store", cut_off)
+    database = given(store_url(postgres.database(), tmp_path))
+    code, said = run_here("restore", file, "--data", other, database=database)
+    assert (code, "cut off" in said) == (1, True), said
+    assert {"halt", "authority.key"} <= seen
+    assert not other.exists(), "what fails leaves nothing"
+
+
+def test_heads_that_say_nothing_of_the_service_are_refused_before_anything_is_laid_out(tmp_path: Path) -> None:
+    data, file, other, heads = (tmp_path / name for name in ("data", "service.backup", "other", "heads.jsonl"))
+    key = folder_of_service(data)
+    assert run_here("backup", file, "--data", data)[0] == 0
+    code, said = run_here("restore", file, "--data", other, "--heads", heads)
+    assert (code, "there is no file" in said, other.exists()) == (1, True, False), said
+    heads.write_text("{}\n")
+    code, said = run_here("restore", file, "--data", other, "--heads", heads)
+    assert (code, "holds no head" in said, other.exists()) == (1, True, False), said
+    heads.unlink()
+    HeadsFile(heads, key).append(0, "0" * 64, utc_now())
+    code, said = run_here("restore", file, "--data", other, "--heads", heads)
+    assert (code, "; 0 later audit events are lost" in said) == (0, True), said
+
+
 def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"no tar at all"):
         (tmp_path / "file").write_bytes(content)

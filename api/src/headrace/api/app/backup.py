@@ -156,6 +156,9 @@ def _restore(file: Path, data: Path, heads: Path | None) -> str:
     if data.exists() and any(data.iterdir()):
         message = f"`{data}` is not empty; give a folder that is, and move it to its place when all is well"
         raise FileExistsError(message)
+    if heads is not None and not heads.is_file():
+        message = f"there is no file `{heads}`; --heads names the heads of the audit chain that were kept elsewhere"
+        raise FileNotFoundError(message)
     with _opened(file) as packed:
         made = _facts(packed, file)["made"]
         target = _store_of(data)
@@ -187,20 +190,37 @@ def _laid_out(  # noqa: PLR0913, PLR0917 - what there is and where it goes
         message = "the backup says of no authority key whose it is"
         raise CannotStart(message)
     migrate(unpacked)
-    verdict = _whole(unpacked, last_head(folder / HEADS, chain.keys))
-    if target != store_url("", data):
-        copy_store(unpacked, target)
-        _whole(target, last_head(folder / HEADS, chain.keys))
-        (folder / STORE).unlink()
+    head = last_head(folder / HEADS, chain.keys)
+    verdict = _whole(unpacked, head)
+    lost = "" if heads is None else f"; {_later(heads, chain, verdict.events):,} later audit events are lost"
     reason = f"restored from a backup of {made}: what happened after it is not known here"
     (folder / HALT).write_text(reason + "\n", encoding="utf-8")
-    # A service that finds some of it starts halted, or, without its store, not at all.
-    for path in sorted(folder.iterdir(), key=lambda path: (path.name != HALT, path.name == STORE)):
-        path.rename(data / path.name)
-    sync_folder(data)
-    later = last_head(heads, chain.keys) if heads is not None else None
-    lost = "" if later is None else f"; {max(0, later.sequence - verdict.events):,} later audit events are lost"
+    placed: list[Path] = []
+    try:
+        # A service that finds some of it starts halted, or, without its store, not at all.
+        for path in sorted(folder.iterdir(), key=lambda path: (path.name != HALT, path.name == STORE)):
+            if path.name == STORE and target != store_url("", data):
+                sync_folder(data)
+                copy_store(unpacked, target)
+                _whole(target, head)
+            else:
+                path.rename(data / path.name)
+                placed.append(path)
+        sync_folder(data)
+    except BaseException:
+        for path in placed:
+            (data / path.name).rename(path)
+        raise
     return f"restored to `{shown(target)}` as it was at {made}: {verdict.events:,} audit events{lost}"
+
+
+def _later(heads: Path, chain: KeyChain, events: int) -> int:
+    """Return how many events heads that were kept elsewhere know of beyond those of a backup."""
+    last = last_head(heads, chain.keys)
+    if last is None:
+        message = f"`{heads}` holds no head that this service signed; give the file of heads that was kept elsewhere"
+        raise CannotStart(message)
+    return max(0, last.sequence - events)
 
 
 def _whole(url: URL, head: Head | None) -> AuditVerdict:

@@ -17,11 +17,12 @@ from headrace.api.app.data_lock import DataLock
 from headrace.api.app.last_start import keep_for_next_start, lost_since_last_start
 from headrace.api.caller import Door
 from headrace.api.clock import Clock, steady, utc_now
-from headrace.api.data_folder import HEADS, HUB, PASSWORDS_SEALED
+from headrace.api.data_folder import AUTHORITY_CHAIN, AUTHORITY_KEY, HEADS, HUB, PASSWORDS_SEALED, PEPPER
 from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import Settings
 from headrace.api.store import Database
-from headrace.api.store.address import missing_store, store_url
+from headrace.api.store.address import missing_store, shown, store_url
+from headrace.api.store.copy import in_use
 from headrace.api.store.migrate import migrate
 from headrace.auth import Principal
 from headrace.client import models as m
@@ -59,7 +60,7 @@ class Service:
             lock = DataLock.take(settings.data)
             opened.callback(lock.release)
             read_files(settings)
-            _require_its_store(url, settings.data)
+            await asyncio.to_thread(_require_its_store, url, settings.data)
             await asyncio.to_thread(migrate, url)
             database = Database(url, clock, alone=True)
             opened.push_async_callback(database.close)
@@ -136,10 +137,16 @@ class Service:
 
 
 def _require_its_store(url: URL, data: Path) -> None:
-    """Refuse a folder whose service wrote to another store, before a fresh one is made in it."""
+    """Refuse a folder whose service wrote to another store, or none to this one, before anything is made in it."""
     heads = data / HEADS
     if heads.exists() and heads.stat().st_size and (missing := missing_store(url, data)):
         message = f"{missing}. To begin with an empty store, move `{heads.name}` away"
+        raise CannotStart(message)
+    if not any((data / name).exists() for name in (PEPPER, AUTHORITY_CHAIN, AUTHORITY_KEY)) and in_use(url):
+        message = (
+            f"`{data}` is not the folder of this database: `{shown(url)}` is in use, and its keys are not here; give "
+            "the service's folder with --data (is it mounted?), or lay it out from a backup"
+        )
         raise CannotStart(message)
 
 

@@ -17,6 +17,8 @@ from headrace.api.store.migrate import migrate, require_current
 assert {tables_site.NodeRow, tables_work.PlanRow}  # noqa: S101 - importing the tables fills the metadata
 
 _ROWS_AT_ONCE: Final = 1000
+_OF_A_SERVICE: Final = frozenset({tables_site.PersonRow.__tablename__, tables_site.AuditRow.__tablename__})
+"""A service that has started has rows in these."""
 _REVISION: Final = "alembic_version"
 """The one table that holds a row in an empty store."""
 
@@ -45,6 +47,19 @@ def require_empty(target: URL) -> None:
     if target.get_backend_name() != "sqlite" or Path(target.database or "").exists():
         with dialect_of(target).reading_engine(target).connect() as connection:
             _refuse_rows(connection, target)
+
+
+def in_use(url: URL) -> bool:
+    """Whether the store at `url`, which is only read, holds people or audit events."""
+    if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+        return False
+    with dialect_of(url).reading_engine(url).connect() as connection:
+        there = set(inspect(connection).get_table_names())
+        return any(
+            connection.execute(select(text("1")).select_from(table).limit(1)).first() is not None
+            for table in _tables()
+            if table.name in _OF_A_SERVICE & there
+        )
 
 
 def _refuse_rows(connection: Connection, target: URL) -> None:
