@@ -16,6 +16,8 @@ use parking_lot::Mutex;
 
 /// So many folders are made durable together.
 const MAX_TOUCHED: usize = 1024;
+/// So often the folders of the trash are made again for one name, if somebody empties the trash meanwhile.
+const MAX_EMPTIED: usize = 3;
 /// What a node needs to remove what a folder of the trash holds.
 const OWN: u32 = 0o700;
 
@@ -35,8 +37,9 @@ pub struct Trash {
     target: Arc<dyn Target>,
     name: String,
     folder: RelPath,
-    /// Folders of it that are there, and those whose names are not durable yet.
+    /// Folders of it that are there, durably.
     made: Mutex<BTreeSet<RelPath>>,
+    /// Folders of it that hold what is not durable there yet.
     touched: Mutex<BTreeSet<RelPath>>,
 }
 
@@ -96,20 +99,32 @@ impl Trash {
         path: &RelPath,
         expected: &dyn Fn(&Entry) -> bool,
     ) -> io::Result<Removal> {
+        let name = path.file_name().unwrap_or_default();
         let to = self.place_of(&path.parent().unwrap_or_default())?;
-        self.make(&to)?;
-        let taken = above.move_if(path.file_name().unwrap_or_default(), expected, &to);
-        match taken {
-            Ok(Removal::Gone) => self.touch(to)?,
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                return Err(io::Error::new(
-                    error.kind(),
-                    "it is on another file system than the trash of its root, so it stays",
-                ));
+        for _ in 0..=MAX_EMPTIED {
+            self.make(&to).map_err(emptied)?;
+            match above.move_if(name, expected, &to) {
+                Ok(Removal::Gone) => {
+                    self.touch(to)?;
+                    return Ok(Removal::Gone);
+                }
+                // Either the name is gone, or somebody emptied the trash meanwhile: its folders are made again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    if above.entry(name, RelPath::root())?.is_none() {
+                        return Ok(Removal::Gone);
+                    }
+                    self.made.lock().clear();
+                }
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                    return Err(io::Error::new(
+                        error.kind(),
+                        "it is on another file system than the trash of its root, so it stays",
+                    ));
+                }
+                other => return other,
             }
-            _ => {}
         }
-        taken
+        Err(emptied(io::ErrorKind::NotFound.into()))
     }
 
     /// Remove the folder `path` (below the root) from the folder `above`, if it is empty by now; here is one like it.
@@ -120,7 +135,7 @@ impl Trash {
         let name = path.file_name().unwrap_or_default();
         let was = above.entry(name, RelPath::root())?;
         let to = self.place_of(path)?;
-        self.make(&to)?;
+        self.make(&to).map_err(emptied)?;
         above.remove_folder(name)?;
         if let Some(was) = was {
             let metadata = Metadata {
@@ -145,7 +160,11 @@ impl Trash {
     pub fn settle(&self) -> io::Result<()> {
         let touched = std::mem::take(&mut *self.touched.lock());
         for folder in touched {
-            self.target.folder(&folder)?.sync()?;
+            match self.target.folder(&folder) {
+                // Whoever emptied the trash meanwhile has what was in it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                found => found?.sync()?,
+            }
         }
         Ok(())
     }
@@ -155,26 +174,49 @@ impl Trash {
         self.folder.join_path(path).map_err(io::Error::other)
     }
 
-    /// Make a folder here with all on its way.
+    /// Make a folder here with all on its way, durably: a name that is moved into a folder which the power takes is lost.
     fn make(&self, path: &RelPath) -> io::Result<()> {
         if self.made.lock().contains(path) {
             return Ok(());
         }
         let rest = path.strip_prefix(&self.folder).unwrap_or_default();
-        let (mut at, mut folder) = (self.folder.clone(), self.target.folder(&self.folder)?);
+        let (mut at, mut folder) = (self.folder.clone(), self.top()?);
         for name in rest.components() {
-            ensure(&*folder, name)?;
-            self.touch(at.clone())?;
-            folder = folder.folder(name)?;
             let next = RelPath::from_bytes(name).and_then(|name| at.join_path(&name));
             at = next.map_err(io::Error::other)?;
+            ensure(&*folder, name)?;
+            if !self.made.lock().contains(&at) {
+                folder.sync()?;
+            }
+            folder = folder.folder(name)?;
+            self.know(&at);
         }
+        self.know(path);
+        Ok(())
+    }
+
+    fn know(&self, path: &RelPath) {
         let mut made = self.made.lock();
         if made.len() >= MAX_TOUCHED {
             made.clear();
         }
         made.insert(path.clone());
-        Ok(())
+    }
+
+    /// The folder of the transfer, made again if somebody removed it.
+    fn top(&self) -> io::Result<Arc<dyn Folder>> {
+        match self.target.folder(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            found => return found,
+        }
+        self.made.lock().clear();
+        let root = self.target.folder(&RelPath::root())?;
+        ensure(&*root, TRASH_NAME)?;
+        root.sync()?;
+        let trash = root.folder(TRASH_NAME)?;
+        ensure(&*trash, self.name.as_bytes())?;
+        trash.sync()?;
+        self.target.folder(&self.folder)
     }
 
     fn touch(&self, folder: RelPath) -> io::Result<()> {
@@ -188,10 +230,67 @@ impl Trash {
     }
 }
 
+/// What is not found is the trash then, and never the name that was to go there: that one stays.
+fn emptied(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other("its trash was removed meanwhile, so it stays"),
+        _ => error,
+    }
+}
+
 /// Make a folder, if nothing is there.
 fn ensure(above: &dyn Folder, name: &[u8]) -> io::Result<()> {
     match above.make_folder(name) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use headrace_io::storage::simulated::Disk;
+    use headrace_io::storage::{Holding, Writing};
+
+    use super::*;
+    use crate::session::tests_support::landing_spec;
+
+    #[test]
+    fn a_trash_that_somebody_empties_meanwhile_is_made_again_and_no_name_is_taken_for_gone() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let disk = Disk::default();
+        let target = landing_spec(&disk, scratch.path()).expect("a spec").target;
+        let path = |text: &str| RelPath::from_bytes(text.as_bytes()).expect("a path");
+        let root = target.folder(&RelPath::root()).expect("the root");
+        root.make_folder(b"a").expect("made");
+        let above = root.folder(b"a").expect("there");
+        for name in [b"x", b"y"] {
+            let part = above.create(name, Holding::Named, Writing::Buffered);
+            part.expect("a file").sync().expect("synced");
+        }
+        let spec = TrashSpec {
+            target: Arc::clone(&target),
+            transfer: "tr_1".parse().expect("an id"),
+            keep_days: 30,
+        };
+        let trash = Trash::open(&spec, Timestamp::from_unix_ms(0)).expect("opened");
+        let take = |name: &str| trash.take(&*above, &path(&format!("a/{name}")), &|_| true);
+        let kept = format!(".headrace-trash/{}", trash.name());
+        let held = || target.folder(&path(&format!("{kept}/a")));
+
+        assert_eq!(take("x").expect("taken"), Removal::Gone);
+        held().expect("made").remove(b"x").expect("emptied");
+        let whole = target.folder(&path(&kept)).expect("made");
+        whole.remove_folder(b"a").expect("emptied");
+        let all = target.folder(&path(".headrace-trash")).expect("made");
+        all.remove_folder(trash.name().as_str().as_bytes())
+            .expect("emptied");
+
+        assert_eq!(take("y").expect("taken"), Removal::Gone);
+        let found = held().expect("made again").entry(b"y", RelPath::root());
+        assert!(found.expect("readable").is_some(), "y is in the trash");
+        let left = above.entry(b"y", RelPath::root()).expect("readable");
+        assert!(left.is_none(), "y is where it was");
+        assert_eq!(take("y").expect("gone before"), Removal::Gone);
+        trash.settle().expect("durable");
     }
 }
