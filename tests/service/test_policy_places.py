@@ -1,5 +1,6 @@
 """What a policy says of places and of requests, held on real nodes."""
 
+import asyncio
 import threading
 from dataclasses import replace
 from datetime import timedelta
@@ -222,6 +223,21 @@ async def test_labels_of_folders_are_told_to_who_may_give_them_and_names_there_t
         plan = await settled(helper, await helper.create_plan(m.PlanRequest(intent=intent)))
         assert plan.survey is not None, plan.summary
         assert (plan.names_withheld, plan.survey.sample == []) == (withheld, withheld)
+
+
+@pytest.mark.anyio
+async def test_who_labels_one_folder_changes_no_other_that_somebody_labels_at_once(quiet_site: Site) -> None:
+    await quiet_site.start_node("left", [("lab", str(quiet_site.lab), "delete")])
+    update = quiet_site.ada.port.update_endpoint
+    await asyncio.gather(
+        *(update("lab", m.EndpointUpdate(folder_labels={path: {"class": "phi"}})) for path in ("/a", "/b"))
+    )
+    changed = await update("lab", m.EndpointUpdate(folder_labels={"/a": {}, "/c": {"class": "x"}}))
+    assert changed.folder_labels == {"/b": {"class": "phi"}, "/c": {"class": "x"}}
+    many = {f"/{number}": {"a": "b"} for number in range(99)}
+    with refused("invalid_request") as told:
+        await update("lab", m.EndpointUpdate(folder_labels=many))
+    assert "101 folders" in told.value.problem.detail
 
 
 @pytest.mark.anyio

@@ -16,6 +16,7 @@ from headrace.guardrails import (
     Route,
     check_policy,
     decide,
+    explain,
     may_browse,
     may_plan,
     names_withheld,
@@ -310,6 +311,28 @@ def test_names_are_withheld_in_a_restricted_folder_and_of_what_contains_it() -> 
         assert names_withheld(AGENT, place) is here
         assert names_withheld(AGENT, place, below=True) is below
         assert not names_withheld(REQUESTER, place, below=True)
+
+
+def test_names_are_withheld_in_the_trash_as_where_they_were() -> None:
+    labels = {"/raw/phi": {"names": "restricted"}}
+    for rest, withheld in ((("raw", "phi"), True), (("raw",), False)):
+        place = replace(source(".headrace-trash", "2026-12-27-tr_1", *rest), folder_labels=labels)
+        assert names_withheld(AGENT, place) is withheld
+        assert names_withheld(AGENT, place, below=True)
+
+
+@pytest.mark.parametrize("needs", [{}, {"obligation": "approval:approver:1"}])
+def test_a_decision_does_not_tell_which_folder_in_it_has_a_label(needs: dict[str, str]) -> None:
+    text = PERMIT_ALL + forbid('resource.source.labels.contains("class=phi")', **needs)
+    policies, whole = policy(text), labelled("/raw", raw_john="phi")
+    decided = copy(text, whole)
+    assert decided.outcome == ("approve" if needs else "denied")
+    assert ["a folder in it that has a label is part of this" in rule.reason for rule in decided.rules] == [True]
+    told = explain(policies, decided)
+    assert "john" not in f"{decided.rules}{told.alternatives}"
+    # A place that a rule's own text names is told.
+    named = PERMIT_ALL + forbid('resource.source.within.contains("/raw/john")', **needs)
+    assert "john" in str(copy(named, whole).rules)
 
 
 def test_an_example_can_say_which_folders_have_labels() -> None:

@@ -115,8 +115,7 @@ def endpoints_label(
             had = known.folder_labels.get(path, {}) if path else known.labels
         wanted = {key: value for key, value in had.items() if key not in (remove or ())}
         wanted |= {key: value for key, _, value in pairs}
-        others = known.folder_labels if known is not None else {}
-        update = m.EndpointUpdate(folder_labels={**others, path: wanted}) if path else m.EndpointUpdate(labels=wanted)
+        update = m.EndpointUpdate(folder_labels={path: wanted}) if path else m.EndpointUpdate(labels=wanted)
         changed = proven(command, update, partial(command.headrace.update_endpoint, known.id if known else endpoint))
         now = changed.folder_labels.get(path, {}) if path else changed.labels
         where = f"{changed.id}:{path}" if path else changed.id

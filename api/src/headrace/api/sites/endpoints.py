@@ -145,7 +145,7 @@ class Endpoints:
             return pk, f"{pk} {known.id} {known.node_key} {known.root}"
 
     async def update(self, caller: Caller, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
-        """Rename an endpoint, or replace its aliases or labels; `endpoint` is its key, as `meant` says."""
+        """Rename an endpoint, or replace its aliases or labels, or those of some folders; `endpoint` is its key."""
         if update.labels is not None:
             _check_labels(update.labels)
         folders = None if update.folder_labels is None else _folders(update.folder_labels)
@@ -161,7 +161,7 @@ class Endpoints:
             if update.labels is not None:
                 row.labels = json.dumps(update.labels, sort_keys=True)
             if folders is not None:
-                row.folder_labels = json.dumps(folders, sort_keys=True)
+                row.folder_labels = json.dumps(_with(row.folder_labels, folders), sort_keys=True)
             names = update.model_dump(mode="json", exclude_none=True, include={"id", "aliases"})
             detail = {"endpoint": known.id, **names}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
@@ -271,9 +271,19 @@ def _folders(given: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]
                 "`/` is the endpoint itself; give that its labels as `labels`",
                 fields=("folder_labels",),
             )
-        if labels:
-            found.setdefault(path_text(components), {}).update(labels)
+        found.setdefault(path_text(components), {}).update(labels)
     return found
+
+
+def _with(known: str, changed: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    """Return the stored labels of folders with those of some in their place: others may change others at once."""
+    merged = {path: labels for path, labels in {**json.loads(known), **changed}.items() if labels}
+    if len(merged) > m.MAX_LABELLED_FOLDERS:
+        message = f"{len(merged)} folders would have labels of their own, and an endpoint has {m.MAX_LABELLED_FOLDERS}"
+        raise ServiceError(
+            Code.INVALID_REQUEST, f"{message}; label a folder that holds them", fields=("folder_labels",)
+        )
+    return merged
 
 
 def _check_labels(labels: Mapping[str, str], field: str = "labels") -> None:

@@ -6,6 +6,7 @@ instructions.
 """
 
 from headrace.client.models.base import (
+    MAX_LABELLED_FOLDERS,
     MAX_RATE_BPS,
     MAX_REASON,
     MAX_SIZE_BYTES,
@@ -205,6 +206,7 @@ from headrace.client.models.transfers import (
 __all__ = [
     "CHANGE_STATES",
     "END_STATES",
+    "MAX_LABELLED_FOLDERS",
     "MAX_RATE_BPS",
     "MAX_REASON",
     "MAX_SIZE_BYTES",

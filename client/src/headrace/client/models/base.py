@@ -79,11 +79,11 @@ Labels = Annotated[
     BeforeValidator(partial(_of_at_most, _MAX_LABELS + MAX_UNKNOWN_FIELDS)),
 ]
 
-_MAX_LABELLED: Final = 100
+MAX_LABELLED_FOLDERS: Final = 100
 FolderLabels = Annotated[
     dict[Location, Labels],
-    Field(max_length=_MAX_LABELLED),
-    BeforeValidator(partial(_of_at_most, _MAX_LABELLED + MAX_UNKNOWN_FIELDS)),
+    Field(max_length=MAX_LABELLED_FOLDERS),
+    BeforeValidator(partial(_of_at_most, MAX_LABELLED_FOLDERS + MAX_UNKNOWN_FIELDS)),
 ]
 """Labels of folders of an endpoint, by path."""
 

@@ -33,7 +33,7 @@ class EndpointUpdate(Proven):
     aliases: Annotated[list[Name], Field(max_length=16)] | None = None
     labels: Labels | None = None
     folder_labels: FolderLabels | None = None
-    """All folders that have labels of their own, by path (`/raw/phi`)."""
+    """Labels of some folders, by path (`/raw/phi`): all that each has, or none; other folders keep theirs."""
 
 
 class Entry(Model):

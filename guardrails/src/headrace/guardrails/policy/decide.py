@@ -37,7 +37,7 @@ from headrace.guardrails.policy.record import (
     record_of,
     route_record,
 )
-from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
+from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
 from headrace.guardrails.seal.documents import Json, JsonObject
 
 LARGE_DELETES: Final = "headrace-large-deletes"
@@ -217,7 +217,7 @@ def names_withheld(caller: Caller, folder: ResolvedEndpoint, *, below: bool = Fa
     """
     if caller.agent is None:
         return False
-    own, under = labels_of(folder.path, folder.labels, folder.folder_labels)
+    own, under = labels_of(place_before(folder.path), folder.labels, folder.folder_labels)
     return _RESTRICTED in own or (below and any(_RESTRICTED in labels for _, labels in under))
 
 
@@ -246,7 +246,8 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budg
     for place in budget.first(places) if budget else places:
         if budget:
             budget.take()
-        decision = _stricter(decision, _evaluate(policies, place.record, context_json), shown(place.text))
+        said = shown(place.text) if place.is_told else "a folder in it that has a label"
+        decision = _stricter(decision, _evaluate(policies, place.record, context_json), said)
         if decision.outcome == "denied":
             if budget:
                 budget.denied = place.rest

@@ -280,7 +280,8 @@ def _typed(record: JsonObject) -> JsonObject:
 
 def _places(record: JsonObject, policies: PolicySet, outcome: Callable[[JsonObject], Outcome]) -> Iterator[_Step]:
     """Leave out the places whose rules are in the way."""
-    rests = [place.rest for place in inside(record, policies.places, labels=policies.reads_labels)]
+    # What is known by a label alone is not named, so nothing that leaves it out is offered.
+    rests = [place.rest for place in inside(record, policies.places, labels=policies.reads_labels) if place.is_told]
     if not 0 < len(rests) <= _MAX_PLACES:
         return
 

@@ -42,11 +42,15 @@ def malformed(paths: frozenset[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A place that a request takes along: its path below the folder, `endpoint:/path`, and the request for it alone."""
+    """A place that a request takes along: its path below the folder, `endpoint:/path`, and the request for it alone.
+
+    `is_told` unless it is known by a label alone: which folders have labels is for those who give them.
+    """
 
     rest: tuple[str, ...]
     text: str
     record: JsonObject
+    is_told: bool
 
 
 def sorted_places(paths: frozenset[str]) -> Places:
@@ -63,17 +67,27 @@ def inside(record: JsonObject, named: Places, *, labels: bool) -> list[Inside]:
     resource = _mapping(record["resource"])
     exclude = [str(pattern) for pattern in _sequence(resource["exclude"])]
     if record["action"] == "browse":
-        below = sorted({*_rests(resource, named), *_labelled(resource, wanted=labels)}) if resource["below"] else []
+        told = set(_rests(resource, named))
+        below = sorted({*told, *_labelled(resource, wanted=labels)}) if resource["below"] else []
         kept = [rest for rest in below if not left_out(rest, exclude)]
-        return [Inside(rest, _text(resource, rest), {**record, "resource": _moved(resource, rest)}) for rest in kept]
+        return [
+            Inside(rest, _text(resource, rest), {**record, "resource": _moved(resource, rest)}, rest in told)
+            for rest in kept
+        ]
     ends = {end: _mapping(resource[end]) for end in _ENDS}
+    told = {rest for end in ends.values() for rest in _rests(end, named)}
     found = {
         rest: end
         for end in reversed(_ENDS)
         for rest in (*_rests(ends[end], named), *_labelled(ends[end], wanted=labels))
     }
     return [
-        Inside(rest, _text(ends[found[rest]], rest), {**record, "resource": {**resource, **_both(ends, rest)}})
+        Inside(
+            rest,
+            _text(ends[found[rest]], rest),
+            {**record, "resource": {**resource, **_both(ends, rest)}},
+            rest in told,
+        )
         for rest in sorted(found)
         if not left_out(rest, exclude)
     ]
