@@ -102,7 +102,13 @@ impl Trash {
         let name = path.file_name().unwrap_or_default();
         let to = self.place_of(&path.parent().unwrap_or_default())?;
         for _ in 0..=MAX_EMPTIED {
-            self.make(&to).map_err(emptied)?;
+            match self.make(&to) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.made.lock().clear();
+                    continue;
+                }
+                made => made?,
+            }
             match above.move_if(name, expected, &to) {
                 Ok(Removal::Gone) => {
                     self.touch(to)?;
@@ -135,6 +141,10 @@ impl Trash {
         let name = path.file_name().unwrap_or_default();
         let was = above.entry(name, RelPath::root())?;
         let to = self.place_of(path)?;
+        if self.target.folder(&to).is_err() {
+            // Not made yet, or somebody emptied the trash meanwhile.
+            self.made.lock().clear();
+        }
         self.make(&to).map_err(emptied)?;
         above.remove_folder(name)?;
         if let Some(was) = was {
@@ -184,8 +194,8 @@ impl Trash {
         for name in rest.components() {
             let next = RelPath::from_bytes(name).and_then(|name| at.join_path(&name));
             at = next.map_err(io::Error::other)?;
-            ensure(&*folder, name)?;
-            if !self.made.lock().contains(&at) {
+            let is_new = ensure(&*folder, name)?;
+            if is_new || !self.made.lock().contains(&at) {
                 folder.sync()?;
             }
             folder = folder.folder(name)?;
@@ -238,11 +248,11 @@ fn emptied(error: io::Error) -> io::Error {
     }
 }
 
-/// Make a folder, if nothing is there.
-fn ensure(above: &dyn Folder, name: &[u8]) -> io::Result<()> {
+/// Make a folder, if nothing is there; whether it is new.
+fn ensure(above: &dyn Folder, name: &[u8]) -> io::Result<bool> {
     match above.make_folder(name) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        made => made.map(|()| true),
     }
 }
 
