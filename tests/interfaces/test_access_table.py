@@ -189,6 +189,9 @@ async def succeeding(site: Site) -> dict[str, str]:
     text = m.PolicyText(text=APPROVALS.replace("approver:1", "approver:2"))
     assert said(pol, "check_policy", await pol.port.check_policy(text)).valid
     assert said(pol, "simulate_policy", await pol.port.simulate_policy(text)).replayed
+    assert said(pol, "policy_needs", await pol.port.policy_needs()).items
+    need = m.GuidedRequest(need="assistants-copy")
+    assert said(pol, "guided_rules", await pol.port.guided_rules(need)).rules
     assert said(pol, "who_may", await pol.port.who_may(m.WhoMayRequest(destination="archive:/")))
     proposed = said(pol, "propose_policy", await pol.port.propose_policy(text))
     assert said(ada, "publish_policy", await ada.port.publish_policy(proposed.version)).state == "active"

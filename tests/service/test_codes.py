@@ -100,7 +100,7 @@ async def test_a_start_lies_ahead_by_at_most_a_week_and_its_plan_lasts_a_day_lon
     plan = await site.ada.plan("lab:/set", "archive:/copy", start=site.clock() + timedelta(days=8))
     assert (plan.state, [refusal.rule for refusal in plan.refusals]) == (m.PlanState.DENIED, ["not_supported_yet"])
     latest = site.clock() + timedelta(days=7)
-    assert f"by at most 7 days: until {latest:%Y-%m-%d %H:}" in plan.next_step.message
+    assert f"at most 7 days ahead: before {latest:%Y-%m-%d %H:}" in plan.next_step.message
     start = site.clock() + timedelta(days=3)
     later = await site.ada.plan("lab:/set", "archive:/copy", start=start)
     assert (later.state, later.expires) == (m.PlanState.READY, start + timedelta(days=1)), later.summary

@@ -11,8 +11,8 @@ from tests.service.test_transfers import small_set
 from headrace.client import models as m
 
 TRANSFERS = 5
-STATEMENTS = 35
-"""One of them asks whether the caller is still who they were."""
+STATEMENTS = 36
+"""One of them asks whether the caller is still who they were; one marks the plan as started, for the lists of plans."""
 COMMITS = 2
 
 

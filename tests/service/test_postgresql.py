@@ -1,6 +1,7 @@
 """A service on PostgreSQL: what may go wrong between it and its database."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +42,9 @@ async def test_a_second_service_on_the_database_is_refused_by_name(
     quiet_site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(postgresql.LIMITS, "lock_timeout", 100)
+    # Its keys are those of the database, or it would be refused for that.
     second = replace(quiet_site.settings, data=tmp_path / "second")
+    shutil.copytree(quiet_site.settings.data, second.data, ignore=shutil.ignore_patterns("*.lock"))
     with pytest.raises(OperationalError, match="another service works on this database") as found:
         await Service.start(second, public_url="http://127.0.0.1")
     assert trouble_of(found.value) is Trouble.BUSY

@@ -500,9 +500,9 @@ def test_the_guide_writes_a_rule_that_passes_the_check(service: Service, tmp_pat
     text.write_text(admin.run("policy", "show").out + made.out)
     assert admin.run("policy", "check", str(text)).code == 0
     again = admin.run("policy", "guide", "no-writes", "place=dst:/phi", "--for", str(text), "--json")
-    assert again.document["rules"] == ["no-writes-2"]
+    assert again.document["rules"] == ["no-writes-3", "no-writes-4"]
     missing = admin.run("policy", "guide", "no-writes")
-    assert (missing.code, "`place` is missing" in missing.err) == (1, True)
+    assert (missing.code, "`place` is missing" in missing.err) == (2, True)
     assert admin.run("policy", "guide", "no-writes", "dst:/phi").code == 2
 
 

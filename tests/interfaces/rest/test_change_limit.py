@@ -84,7 +84,7 @@ async def test_each_call_that_is_no_reading_is_counted_or_stops_something(quiet_
         for method, operation in operations.items()
         if method != "get"
     }
-    questions = {"interpret", "check_policy", "simulate_policy", "who_may", "check_qos"}
+    questions = {"interpret", "check_policy", "simulate_policy", "who_may", "check_qos", "guided_rules"}
     assert set(ACCESS) >= COUNTED | STOPS
     assert not COUNTED & STOPS
     assert (changing & set(ACCESS)) - questions == (COUNTED | STOPS) - {"browse"}

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import ssl
 import subprocess
 from collections.abc import AsyncIterator
@@ -185,6 +186,8 @@ async def test_a_leader_whose_lock_another_process_has_taken_passes_on_to_that_o
 
 async def test_a_process_that_does_not_know_of_others_is_refused_on_their_database(pair: Many) -> None:
     kept = surroundings() | {"HEADRACE_DATABASE": pair.database}
+    # Its keys are those of the database, or it would be refused for that.
+    await asyncio.to_thread(shutil.copytree, pair.folder / "data", pair.folder / "own")
     command = [str(HEADRACE), "serve", "--data", str(pair.folder / "own"), "--listen", "127.0.0.1:0"]
     command += ["--hub-listen", "127.0.0.1:0", "--allow-root"]
     refused = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=90, env=kept)

@@ -117,8 +117,11 @@ def _bounded(value: Fraction, text: str, what: str, most: int) -> int:
     if value.denominator != 1 or value > most:
         of_what = "bytes" if what == "size" else "bits a second"
         whole = value.denominator == 1
+        such = "2B" if what == "size" else "2b/s"
         wrong = (
-            f"is more than the most, {most:,} {of_what}" if whole else f"is not a whole number of {of_what}: round it"
+            f"is more than the most, {most:,} {of_what}"
+            if whole
+            else f"is not a whole number of {of_what}: round it, like `{such}`"
         )
         message = f"`{text}` {wrong}"
         raise ValueError(message)

@@ -64,7 +64,8 @@ AwareMoment = Annotated[AwareDatetime, AfterValidator(_in_range)]
 """One with its offset."""
 
 
-def _of_at_most(most: int, given: object) -> object:
+def of_at_most(most: int, given: object) -> object:
+    """Refuse an object of too many fields as a whole."""
     # An error for each of 100,000 fields takes half a second of everybody's time.
     if isinstance(given, dict) and len(given) > most:
         message = f"an object with {len(given):,} fields is too large for this place"
@@ -76,14 +77,14 @@ _MAX_LABELS: Final = 32
 Labels = Annotated[
     dict[Name, Name],
     Field(max_length=_MAX_LABELS),
-    BeforeValidator(partial(_of_at_most, _MAX_LABELS + MAX_UNKNOWN_FIELDS)),
+    BeforeValidator(partial(of_at_most, _MAX_LABELS + MAX_UNKNOWN_FIELDS)),
 ]
 
 MAX_LABELLED_FOLDERS: Final = 100
 FolderLabels = Annotated[
     dict[Location, Labels],
     Field(max_length=MAX_LABELLED_FOLDERS),
-    BeforeValidator(partial(_of_at_most, MAX_LABELLED_FOLDERS + MAX_UNKNOWN_FIELDS)),
+    BeforeValidator(partial(of_at_most, MAX_LABELLED_FOLDERS + MAX_UNKNOWN_FIELDS)),
 ]
 """Labels of folders of an endpoint, by path."""
 
@@ -98,7 +99,7 @@ class Model(BaseModel):
     def _refuse_floods(cls, given: object) -> object:
         if not isinstance(given, dict) or len(given) <= MAX_UNKNOWN_FIELDS:
             return given  # Without a look at the fields of the class, which takes longer than most validations.
-        return _of_at_most(len(cls.model_fields) + MAX_UNKNOWN_FIELDS, given)
+        return of_at_most(len(cls.model_fields) + MAX_UNKNOWN_FIELDS, given)
 
 
 T = TypeVar("T")

@@ -1,11 +1,12 @@
 """The policy, its versions, and the audit chain."""
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
-from headrace.client.models.base import Count, Location, Model, Name, Reason
+from headrace.client.models.base import MAX_UNKNOWN_FIELDS, Count, Location, Model, Name, Reason, of_at_most
 
 Outcome = Literal["allowed", "confirm", "approve", "denied"]
 
@@ -81,13 +82,17 @@ MAX_VALUE: Final = 5000
 """Characters of one value of a need, such as a list of places."""
 
 
+_MAX_VALUES: Final = 16
+
+
 class GuidedRequest(Model):
     """The values of a need, and the text that the rules are to be added to (default: the active policy)."""
 
     need: Name
     values: Annotated[
         dict[Name, Annotated[str, StringConstraints(max_length=MAX_VALUE)]],
-        Field(max_length=16),
+        Field(max_length=_MAX_VALUES),
+        BeforeValidator(partial(of_at_most, _MAX_VALUES + MAX_UNKNOWN_FIELDS)),
     ] = {}
     text: Annotated[str, StringConstraints(max_length=200_000)] | None = None
 

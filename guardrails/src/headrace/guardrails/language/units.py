@@ -148,6 +148,6 @@ def _total_doubt(total: Fraction, words: str, most: int) -> str | None:
     if total <= 0:
         return f"`{words}` is nothing: give a number above zero, or leave it out"
     if total.denominator != 1:
-        what = "bits a second" if most == MAX_RATE_BPS else "bytes"
-        return f"`{words}` is not a whole number of {what}: round it"
+        what, such = ("bits a second", "2 b/s") if most == MAX_RATE_BPS else ("bytes", "2 B")
+        return f"`{words}` is not a whole number of {what}: round it, like `{such}`"
     return f"`{words}` is more than Headrace can count: give less, or leave the limit out" if total > most else None
