@@ -31,7 +31,7 @@ def several(states: type[StrEnum]) -> object:
 PlanStates = Annotated[str, several(m.PlanState)]
 ShortPage = Annotated[int, Query(ge=1, le=MAX_PAGE)]
 LongPage = Annotated[int, Query(ge=1, le=MAX_LONG_PAGE)]
-AfterPlace = Annotated[str | None, Query(pattern=AFTER_PLACE, description="`next` of the page before")]
+AfterPlace = Annotated[str | None, Query(pattern=AFTER_PLACE, max_length=40, description="`next` of the page before")]
 """Where a page of a list that is a file goes on."""
 Wait = Annotated[float, Query(ge=0, le=30, description="wait at most so many seconds for it to settle")]
 
