@@ -7,6 +7,7 @@ from typing import Any
 
 import anyio
 import httpx2
+import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
@@ -139,6 +140,27 @@ async def test_an_assistant_tells_the_verdict_that_the_command_line_tells(anna: 
     same = ("limit", "where", "evidence", "remedy", "measured_s", "live")
     assert {name: told[name] for name in same} == {name: found[name] for name in same}
     assert found["said"][1:] in told["summary"]
+
+
+async def test_an_assistant_reads_what_each_leg_of_its_probe_measured(
+    service: Service, anna: Person, here: str, era: str
+) -> None:
+    (service.destination / here).mkdir()
+    secret = token(anna, *SCOPES)
+    async with at_desk(anna, era, secret) as client:
+        bounds = {"max_seconds": 5, "max_bytes": 1 << 20}
+        card = await data(client, "plan_probe", source=f"src:/{here}", destination=f"dst:/{here}", bounds=bounds)
+        started = await data(client, "submit_plan", digest=card["digest"])
+        status = await ended(client, started["transfer"]["transfer_id"])
+        told = await data(client, "diagnose_transfer", transfer_id=status["transfer_id"])
+    address = f"{service.url}/api/v1/transfers/{status['transfer_id']}/probe"
+    probed = httpx2.get(address, headers={"Authorization": f"Bearer {secret}"}).json()
+    assert [(leg["name"], leg["rate_bps"]) for leg in told["legs"]] == [
+        (leg["name"], leg["rate_bps"]) for leg in probed["legs"]
+    ]
+    assert len(told["legs"]) == 4
+    assert told["tightest"] == probed["tightest"] != ""
+    assert probed["said"][1:] in told["summary"]
 
 
 async def test_whoever_is_no_assistant_is_refused_by_name_over_either_transport(

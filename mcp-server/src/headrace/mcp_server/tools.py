@@ -148,7 +148,7 @@ class Tools:
     ) -> PlanCard:
         """Plan a probe, which measures what the way between two places carries and leaves nothing there.
 
-        It takes the rights of a copy. The console, headrace status and REST say what its legs measured.
+        It takes the rights of a copy. Once it has ended, diagnose_transfer says what its legs measured.
         """
         intent = m.TransferIntent(action="copy", source=source, destination=destination)
         asked = m.PlanRequest(intent=intent, probe=bounds or m.ProbeBounds())
@@ -251,9 +251,13 @@ class Tools:
         return TransferView.of(transfer, failed)
 
     async def diagnose_transfer(self, transfer_id: TransferId) -> DiagnosisView:
-        """Say what limits a transfer now, or limited its last attempt: one verdict, its evidence, and what to do."""
+        """Say what limits a transfer now, or limited its last attempt: one verdict, its evidence, and what to do.
+
+        Of a probe it also gives what each leg measured.
+        """
         async with public_errors():
-            return DiagnosisView.of(await (await self.port()).diagnose(transfer_id))
+            port = await self.port()
+            return DiagnosisView.of(await port.diagnose(transfer_id), await port.probed(transfer_id))
 
     async def control_transfer(  # noqa: PLR0913, PLR0917 - one parameter a slot
         self,

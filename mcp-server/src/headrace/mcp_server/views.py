@@ -232,8 +232,31 @@ class TransferView(View):
         )
 
 
+class LegView(View):
+    """What one leg of a probe measured."""
+
+    name: m.LegName
+    bytes: int
+    seconds: float
+    rate_bps: int | None
+    error: str
+    limit: Annotated[m.Limit | None, Field(description="what limited it")]
+
+    @classmethod
+    def of(cls, leg: m.ProbeLeg) -> "LegView":
+        """Show a leg."""
+        return cls(
+            name=leg.name,
+            bytes=leg.bytes,
+            seconds=leg.seconds,
+            rate_bps=leg.rate_bps,
+            error=visible(leg.error),
+            limit=leg.diagnosis.limit if leg.diagnosis else None,
+        )
+
+
 class DiagnosisView(View):
-    """One verdict on what limits a transfer."""
+    """One verdict on what limits a transfer, or what a probe measured."""
 
     summary: str
     transfer_id: str
@@ -243,22 +266,28 @@ class DiagnosisView(View):
     remedy: list[str]
     measured_s: float
     live: Annotated[bool, Field(description="measured just now; else over the last attempt, or it does not run")]
+    legs: Annotated[list[LegView], Field(description="of a probe: what its legs measured")] = []
+    tightest: Annotated[m.Tightest, Field(description="of a probe: `way` is network and processors")] = ""
 
     @classmethod
-    def of(cls, found: m.Diagnosis) -> "DiagnosisView":
-        """Show a verdict."""
+    def of(cls, found: m.Diagnosis, probed: m.Probed) -> "DiagnosisView":
+        """Show a verdict; of a probe also what it `probed`, which has no legs for other transfers."""
         said = visible(found.said)
         when = "Now" if found.live else "In its last attempt" if found.measured_s else "At present"
-        advice = f" What helps: {'; '.join(map(visible, found.remedy))}." if found.remedy else ""
+        remedy = probed.remedy if probed.said else found.remedy
+        advice = f" What helps: {'; '.join(map(visible, remedy))}." if remedy else ""
+        summary = f"Probed: {sentence(visible(probed.said))}" if probed.said else f"{when}: {sentence(said)}"
         return cls(
-            summary=f"{when}: {sentence(said)}{advice}",
+            summary=summary + advice,
             transfer_id=found.transfer,
             limit=found.limit,
             where=found.where,
-            evidence=found.evidence,
-            remedy=[visible(line) for line in found.remedy],
+            evidence=probed.evidence or found.evidence,
+            remedy=[visible(line) for line in remedy],
             measured_s=found.measured_s,
             live=found.live,
+            legs=[LegView.of(leg) for leg in probed.legs],
+            tightest=probed.tightest,
         )
 
 

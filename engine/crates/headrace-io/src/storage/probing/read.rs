@@ -16,6 +16,9 @@ use crate::walk::{WalkError, WalkLimits};
 /// Bytes of the pattern that a made file repeats, each time with its offset.
 const PATTERN_BYTES: usize = 64 << 10;
 
+/// Entries that a listing looks at for each file that may be read: a place with more folders and empty files than that is not worth the wait.
+const LOOKED_AT: u64 = 100;
+
 /// Names of what is read: numbers, so that no name of a storage is told to the other node.
 fn name_of(number: usize) -> io::Result<RelPath> {
     RelPath::from_bytes(format!("{number:06}").as_bytes()).map_err(io::Error::other)
@@ -173,12 +176,14 @@ impl Origin for Excerpt {
     fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_> {
         self.found.lock().clear();
         let mut left = self.max_bytes;
+        let mut unseen = self.max_files.saturating_mul(LOOKED_AT);
         let mut walked = self.storage.list(limits);
         let files = std::iter::from_fn(move || {
             loop {
-                if left == 0 || self.found.lock().len() as u64 >= self.max_files {
+                if left == 0 || unseen == 0 || self.found.lock().len() as u64 >= self.max_files {
                     return None;
                 }
+                unseen -= 1;
                 // What can't be read is not measured. Only when the place itself can't be, there is nothing to measure.
                 let entry = match walked.next()? {
                     Ok(entry) => entry,
@@ -252,4 +257,30 @@ impl<I: Iterator<Item = Result<Entry, WalkError>>> Iterator for Flat<I> {
 
 impl<I: Iterator<Item = Result<Entry, WalkError>>> Listing for Flat<I> {
     fn prune(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptors::Descriptors;
+    use crate::root::Root;
+    use crate::storage::posix::PosixOrigin;
+    use headrace_core::access::Access;
+
+    #[test]
+    fn a_place_with_more_empty_files_than_are_looked_at_ends_the_listing_before_its_last_file() {
+        let place = tempfile::tempdir().expect("a folder");
+        for number in 0..LOOKED_AT + 10 {
+            std::fs::write(place.path().join(format!("{number:04}")), b"").expect("an empty file");
+        }
+        std::fs::write(place.path().join("9999"), b"content").expect("a file");
+        let root = Arc::new(Root::open("data", place.path(), Access::Read).expect("a root"));
+        let share = Arc::new(Descriptors::new(64).share());
+        let storage: Arc<dyn Origin> = Arc::new(PosixOrigin::new(root, RelPath::root(), share));
+        let read = |max_files| {
+            let excerpt = Excerpt::new(Arc::clone(&storage), max_files, 1 << 20);
+            excerpt.list(WalkLimits::default()).count()
+        };
+        assert_eq!((read(1), read(2)), (0, 1));
+    }
 }
