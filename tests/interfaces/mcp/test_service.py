@@ -7,7 +7,6 @@ from typing import Any
 
 import anyio
 import httpx2
-import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
