@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -69,6 +70,21 @@ class Postgres:
     def stop(self, mode: str = "immediate") -> None:
         """Stop the server: `immediate` as if its host had failed."""
         self._run("pg_ctl", "stop", "--silent", "--mode", mode)
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Stop every process of the server for the block, so that it takes connections and answers nothing."""
+        postmaster = int((self.folder / "data" / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+        children = Path(f"/proc/{postmaster}/task/{postmaster}/children")
+        os.kill(postmaster, signal.SIGSTOP)  # first: it makes no more of them
+        pids = [postmaster, *map(int, children.read_text(encoding="utf-8").split())]
+        try:
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            yield
+        finally:
+            for pid in reversed(pids):
+                os.kill(pid, signal.SIGCONT)
 
     def make(self) -> None:
         self._run("initdb", "--no-sync", "--auth=trust", "--username=nobody", "--encoding=UTF8", "--locale=C.UTF-8")

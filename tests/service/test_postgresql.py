@@ -6,17 +6,23 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 from sqlalchemy import make_url, text
 from sqlalchemy.exc import DataError, OperationalError
-from tests.servers.postgres import Postgres
+from tests.servers.postgres import Postgres, postgres_running
 from tests.servers.site import PASSWORD, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import small_set
 
+from headrace.api.access import health, metrics
 from headrace.api.access.health import FRESH
 from headrace.api.app.service import Service
+from headrace.api.app.web import create_app
 from headrace.api.errors import CannotStart
+from headrace.api.http import people_routes
+from headrace.api.http.guard import Origins
+from headrace.api.http.operation import create_operation_app
 from headrace.api.problems import problem_of
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store import Database, postgresql
@@ -103,14 +109,60 @@ async def test_a_database_that_takes_no_changes_is_told_from_one_that_is_full(
     name = name_of(quiet_site)
     await asyncio.to_thread(postgres.tell, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
     await asyncio.to_thread(postgres.cut, name_of(quiet_site))
-    with refused("audit_unwritable"):
+    with refused("audit_unwritable") as told:
         await quiet_site.person("bob", "requester")
+    assert "it takes no changes" in told.value.problem.detail
     quiet_site.clock.shift += FRESH
-    causes = (await quiet_site.ada.port.health()).causes
-    assert any("it takes no changes" in cause.sentence for cause in causes), causes
+    causes = {cause.code.value: cause for cause in (await quiet_site.ada.port.health()).causes}
+    for code in ("store_failed", "audit_unwritable"):
+        assert f"/{name}?" in causes[code].sentence, causes
+        assert "it takes no changes" in causes[code].sentence, causes
     await asyncio.to_thread(postgres.tell, f"ALTER DATABASE {name} RESET default_transaction_read_only")
     await asyncio.to_thread(postgres.cut, name_of(quiet_site))
     await quiet_site.person("bob", "requester")
+
+
+async def test_who_asks_is_answered_in_time_while_the_database_stands_still_or_is_away_and_told_which_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (health, metrics, people_routes):
+        monkeypatch.setattr(module, "PATIENCE_S", 0.3)
+    with postgres_running() as own:
+        async with started_site(tmp_path, Settings(database=own.migrated())) as site, asyncio.timeout(60):
+            site.clock.shift += FRESH
+            with own.standing_still():
+                await tells(site, "does not answer", "store_busy")
+            site.clock.shift += FRESH
+            await until_healthy(site)
+            await asyncio.to_thread(own.stop)
+            site.clock.shift += FRESH
+            await tells(site, "can't be reached", "store_failed")
+            await asyncio.to_thread(own.start)
+            await site.person("bob", "requester")
+
+
+async def tells(site: Site, trouble: str, code: str) -> None:
+    """See that monitoring is told which database it is, and others what is the matter."""
+    monitored = httpx2.ASGITransport(create_operation_app(site.use_cases.metrics))
+    async with httpx2.AsyncClient(transport=monitored, base_url="http://127.0.0.1") as client:
+        assert (await client.get("/live")).status_code == 200
+        ready = (await client.get("/ready")).json()
+        assert (ready["ready"], ready["reasons"]) == (False, [code])
+        assert f"/{name_of(site)}?" in ready["said"][0]
+        assert trouble in ready["said"][0]
+        assert "headrace_ready 0.0" in (await client.get("/metrics")).text
+    app = httpx2.ASGITransport(create_app(site.service.gate, Origins.of("http://127.0.0.1")))
+    known = {"authorization": f"Bearer {site.ada.secret}"}
+    async with httpx2.AsyncClient(transport=app, base_url="http://127.0.0.1", headers=known) as client:
+        told = (await client.get("/api/v1/health")).json()
+        assert (told["status"], [cause["code"] for cause in told["causes"]]) == ("degraded", [code])
+        assert trouble in told["causes"][0]["sentence"]
+        assert name_of(site) not in told["causes"][0]["sentence"], "nobody knows who asks"
+
+
+async def until_healthy(site: Site) -> None:
+    while (await site.ada.port.health()).status != "ok":
+        site.clock.shift += FRESH
 
 
 async def test_a_text_that_can_not_be_kept_is_the_requests_fault(quiet_site: Site) -> None:

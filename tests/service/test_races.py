@@ -1,10 +1,8 @@
 """What happens when two things happen at once: every answer is named, nothing is stranded, nothing is counted twice."""
 
 import asyncio
-import os
 import random
 import sqlite3
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -14,6 +12,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
+from tests.servers.disk import fill, mounted
 from tests.servers.site import WAIT_S, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
@@ -339,15 +338,8 @@ async def who_is(person: Person) -> str:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 24 MB."""
-    if os.geteuid() != 0:
-        pytest.skip("only the root account may mount")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", folder], check=True)
-    try:
+    with mounted(tmp_path / "disk", "24m") as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 async def test_a_full_disk_is_named_and_nothing_is_lost_when_there_is_room_again(small_disk: Path) -> None:
@@ -383,17 +375,6 @@ async def until_well(site: Site) -> None:
                 task, _, subject = trouble.rpartition(" ")
                 jobs.wake(task, subject)
             await asyncio.sleep(0)
-
-
-def fill(path: Path) -> None:
-    """Write until nothing fits any more."""
-    with path.open("wb", buffering=0) as file:
-        for size in (1 << 20, 4096, 1):
-            try:
-                while file.write(b"\0" * size):
-                    pass
-            except OSError:
-                continue
 
 
 @pytest.mark.parametrize("change", ["publish", "disable", "label", "drain"])

@@ -3,17 +3,19 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, aclosing, contextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 from demo.stage import surroundings
 from sqlalchemy import make_url
+from tests.servers.disk import fill, mounted
 from tests.servers.headrace import HEADRACE
 from tests.servers.many import Many, many
 from tests.servers.otlp import otlp_receiver
@@ -209,6 +211,55 @@ async def test_a_process_of_before_that_is_to_lead_an_upgraded_database_ends_at_
         assert await asyncio.to_thread(site.processes["two"].over, LONGEST_END_S) == 1
         said = await asyncio.to_thread((tmp_path / "two.log").read_text, encoding="utf-8")
         assert "written by a newer one" in said
+
+
+@contextmanager
+def database_read_only(site: Many, postgres: Postgres) -> Iterator[str]:
+    """Let the database take no changes for the block; gives what is said of it."""
+    name = str(make_url(site.database).database)
+    postgres.tell(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    try:
+        yield f"/{name}?.* it takes no changes .*not a standby"
+    finally:
+        postgres.tell(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+
+
+@contextmanager
+def data_folder_full(site: Many, _postgres: Postgres) -> Iterator[str]:
+    """Fill the disk of the data folder for the block; gives what is said of it."""
+    fill(site.folder / "data" / "ballast")
+    try:
+        yield f"`{site.folder}/data/.* on the host `.*`.* No space left on device; make room on that disk"
+    finally:
+        (site.folder / "data" / "ballast").unlink()
+
+
+@pytest.mark.parametrize("trouble", [database_read_only, data_folder_full])
+async def test_a_process_that_may_lead_and_can_not_waits_until_it_can_and_says_why(
+    tmp_path: Path, postgres: Postgres, trouble: Callable[[Many, Postgres], AbstractContextManager[str]]
+) -> None:
+    with mounted(tmp_path / "data", "24m"):
+        async with many(tmp_path, postgres.database(), metrics_listen="127.0.0.1:0") as site:
+            for name in ("one", "two"):
+                await asyncio.to_thread(site.start, name)
+            await site.first_admin("one")
+            other = site.processes["two"]
+            async with site.port("two") as port:
+                with trouble(site, postgres) as said:
+                    await asyncio.to_thread(site.processes["one"].kill)
+                    # It takes as long as a request waits for a leader, which is as long as a new one tried to start.
+                    assert await codes_until(port, "no_leader") == {"no_leader"}
+                    assert other.popen.poll() is None
+                    async with httpx2.AsyncClient() as monitoring:
+                        ready = await monitoring.get(other.ready["metrics"].replace("/metrics", "/ready"))
+                    assert ready.status_code == 503
+                    reached, obstacle = ready.json()["said"]
+                    assert f"process {site.processes['one'].popen.pid} on the host" in reached
+                    assert re.search(said, obstacle), obstacle
+                    log = await asyncio.to_thread((tmp_path / "two.log").read_text, encoding="utf-8")
+                    assert obstacle in log
+                assert await codes_until(port, "") <= {"no_leader"}
+                assert (await port.verify_audit()).intact
 
 
 async def test_a_leader_that_can_not_ask_the_database_leads_no_more_until_it_can(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import select
 import signal
 import sqlite3
@@ -183,6 +184,37 @@ async def test_the_embedded_node_serves_its_roots_and_a_restart_keeps_them(runni
         async with HttpHeadrace(again.url, secret) as headrace:
             assert (await headrace.transfer(transfer.id)).state is m.TransferState.COMPLETE
             assert {one.id for one in await headrace.endpoints()} == {"lab", "archive"}
+
+
+@pytest.mark.anyio
+async def test_a_start_says_what_is_halted_from_before_and_how_it_goes_on(running: Running) -> None:
+    secret = await first_admin(running)
+    async with HttpHeadrace(running.url, secret) as headrace:
+        halt = await headrace.halt(m.HaltRequest(scope="endpoint", subject="lab", reason="water in the hall"))
+    assert running.ready["halted"] == []
+    (running.folder / "data" / "halt").write_text("a copy was put back")
+    # What stands in the way of the next start's word on its protection is said, and stops nothing.
+    (running.folder / "data" / "last-start.new").mkdir()
+    assert running.end() == 0
+    with restarted(running) as again:
+        assert again.ready["halted"] == [
+            (
+                "everything, and nothing of it is started or moved: a copy was put back "
+                f"(to go on: remove the file `{running.folder / 'data' / 'halt'}`)"
+            ),
+            (
+                "the endpoint `lab`, and nothing of it is started or moved: water in the hall "
+                f"(to go on: `headrace release {halt.id}`)"
+            ),
+        ]
+    log = (running.folder / "log").read_text(encoding="utf-8")
+    assert "halted: everything, and nothing of it is started or moved: a copy was put back" in log
+    assert re.search("can't be kept for the next one: `.*/last-start.new` on the host `", log)
+
+
+def test_the_words_of_a_start_name_what_is_halted(capsys: pytest.CaptureFixture[str]) -> None:
+    Ready("http://127.0.0.1:8470", None, None, halted=["everything: water in the hall"]).say(as_json=False)
+    assert "HALTED     everything: water in the hall" in capsys.readouterr().out
 
 
 @pytest.mark.anyio

@@ -12,13 +12,16 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from headrace.api.app.leader_file import Leader, begin_to_lead, seen
+from headrace.api.http import relay
 from headrace.api.http.guard import Guard, Origins
+from headrace.api.http.operation import create_relay_operation_app
 from headrace.api.http.relay import Peer, PeerDoor, Relay
 
 pytestmark = pytest.mark.anyio
 
 SITE = "https://headrace.example.org"
 OWN = "http://127.0.0.1:8470"
+NAME = "process 7 on the host `dtn1`"
 Talk = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -35,30 +38,30 @@ async def relay_to(talk: Talk) -> AsyncIterator[Relay]:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
     port = server.sockets[0].getsockname()[1]
-    relay = Relay(lambda: Peer(f"https://127.0.0.1:{port}", leader.trust(), leader.secret), SITE, [OWN], 60)
+    passing_on = Relay(lambda: Peer(f"https://127.0.0.1:{port}", leader.trust(), leader.secret, NAME), SITE, [OWN], 60)
     async with server:
-        yield relay
-    await relay.close()
+        yield passing_on
+    await passing_on.close()
 
 
 @asynccontextmanager
 async def led_by(talk: Talk, max_body_bytes: int = 1000) -> AsyncIterator[httpx2.AsyncClient]:
     """Give a client of such a relay, with the guard before it."""
-    async with relay_to(talk) as relay:
+    async with relay_to(talk) as passing_on:
         origins = Origins.of(SITE, OWN)
         guard = Guard(
-            relay, origins=origins, check_sender=None, max_body_bytes=max_body_bytes, receive_s=5, timeout_s=30
+            passing_on, origins=origins, check_sender=None, max_body_bytes=max_body_bytes, receive_s=5, timeout_s=30
         )
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(guard), base_url=OWN) as client:
             yield client
 
 
 async def reaches(leader: Peer) -> bool:
-    relay = Relay(lambda: leader, SITE, [OWN], 60)
+    asking = Relay(lambda: leader, SITE, [OWN], 60)
     try:
-        return await relay.reaches_leader()
+        return await asking.reaches_leader()
     finally:
-        await relay.close()
+        await asking.close()
 
 
 async def test_what_may_have_been_done_is_not_asked_again() -> None:
@@ -118,6 +121,39 @@ async def test_a_request_is_passed_on_as_it_is_under_the_name_of_the_site() -> N
     assert "\r\nte:" not in head
 
 
+async def test_a_process_that_passes_on_says_whom_it_can_not_reach_and_why_nobody_leads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relay, "_PROBE_S", 0.1)
+    monkeypatch.setattr(relay, "TAKEOVER_S", 0.0)
+    asked, over = asyncio.Event(), asyncio.Event()
+
+    async def stand_still(_request: bytes, _writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await over.wait()
+
+    async with relay_to(stand_still) as silent:
+        answer = await ready(silent, "the database `postgresql:///site` can't be asked")
+        over.set()
+    assert asked.is_set()
+    assert (answer.status_code, answer.json()["reasons"]) == (503, ["no_leader"])
+    assert "process 7 on the host `dtn1` led the site last, and does not answer" in answer.json()["said"][0]
+    assert answer.json()["said"][1] == "the database `postgresql:///site` can't be asked"
+
+    alone = Relay(lambda: None, SITE, [OWN], 60, lambda: ", because its database can't be asked (it can't be reached)")
+    assert "no process has led this site yet" in (await ready(alone, "")).json()["said"][0]
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(alone), base_url=OWN) as client:
+        problem = (await client.get("/api/v1/me")).json()
+    assert problem["code"] == "no_leader"
+    assert "because its database can't be asked (it can't be reached), and nothing was done" in problem["detail"]
+
+
+async def ready(asked: Relay, obstacle: str) -> httpx2.Response:
+    app = create_relay_operation_app(asked, lambda: obstacle)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url=OWN) as monitoring:
+        return await monitoring.get("/ready")
+
+
 async def test_a_body_that_is_too_large_or_comes_too_slowly_is_refused_where_it_comes_in() -> None:
     async def never(_request: bytes, _writer: asyncio.StreamWriter) -> None:
         raise AssertionError
@@ -140,8 +176,8 @@ async def test_a_body_whose_client_went_away_is_passed_to_nobody() -> None:
     async def send(message: Message) -> None:
         raise AssertionError(message)
 
-    async with relay_to(never) as relay:
-        await relay({"type": "http", "method": "POST", "path": "/", "headers": [], "client": None}, receive, send)
+    async with relay_to(never) as passing_on:
+        await passing_on({"type": "http", "method": "POST", "path": "/", "headers": [], "client": None}, receive, send)
 
 
 async def test_a_leader_lets_in_those_who_know_its_secret_and_nobody_else() -> None:
@@ -173,7 +209,7 @@ async def test_only_the_leader_that_the_shared_folder_names_is_trusted(tmp_path:
     assert (tmp_path / "leader.json").stat().st_mode & 0o777 == 0o600
     found = look()
     assert found is not None
-    assert (found.port, found.secret, Leader.read(tmp_path)) == (1, first.secret, first)
+    assert found.leader == Leader.read(tmp_path) == first
     second, tls = begin_to_lead("127.0.0.1", 0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -4,6 +4,19 @@ import errno
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
+
+_REMEDY: Final = {
+    errno.ENOSPC: "make room on that disk",
+    errno.EDQUOT: "make room there, or give this account more",
+    errno.EROFS: "mount that file system so that it can be written",
+    errno.EACCES: "let this account read and write there",
+    errno.EPERM: "let this account read and write there",
+    errno.ENOENT: "see that it is there, and its file system mounted",
+    errno.ENOTCONN: "see that its file system is mounted",
+    errno.ESTALE: "mount its file system again",
+    errno.EIO: "look at that disk",
+}
 
 
 def write_whole(descriptor: int, content: bytes) -> None:
@@ -20,6 +33,16 @@ def write_whole(descriptor: int, content: bytes) -> None:
             with suppress(OSError):
                 error.filename = str(Path(f"/proc/self/fd/{descriptor}").readlink())
         raise
+
+
+def place_in_words(error: OSError) -> str:
+    """Say which file or folder of which host can't be used, why, and what to do."""
+    said = error.strerror or str(error) or type(error).__name__
+    host = f"on the host `{os.uname().nodename}`"
+    named = isinstance(error.filename, str | bytes | os.PathLike)
+    what = f"`{os.fsdecode(error.filename)}` {host} can't be used: {said}" if named else f"{said} ({host})"
+    remedy = _REMEDY.get(error.errno or 0)
+    return f"{what}; {remedy}" if remedy else what
 
 
 def in_words(error: OSError) -> str:

@@ -183,12 +183,12 @@ class Fenced(ServiceError):  # noqa: N818 - says what is the case
 class AuditUnwritable(ServiceError):  # noqa: N818 - says what is the case
     """The audit chain can't be written, so nothing was changed."""
 
-    def __init__(self) -> None:
-        """Say what happened and what to do."""
+    def __init__(self, trouble: str) -> None:
+        """`trouble`: what is the matter with the store that holds it, in words for everybody."""
         super().__init__(
             Code.AUDIT_UNWRITABLE,
-            "nothing was changed, because the audit log can't be written; "
-            "an operator must look at the service's disk and run `headrace audit verify`",
+            f"nothing was changed, because the audit log can't be written (the service's store: {trouble}); an "
+            "operator must look at `headrace health`, and run `headrace audit verify` when that is mended",
         )
 
 

@@ -13,6 +13,7 @@ class Trouble(StrEnum):
     DISK = "the disk can't be read or written"
     BUSY = "it is busy"
     AWAY = "it can't be reached"
+    SILENT = "it does not answer"
     READ_ONLY = "it takes no changes"
     DAMAGED = "it is damaged, or no database"
     OTHER = "something else is the matter"
@@ -28,6 +29,7 @@ _REMEDY = {
     Trouble.DISK: "look at the disk, and whether this account may write there",
     Trouble.BUSY: "end the program that has it open",
     Trouble.AWAY: "start the database server, and see that HEADRACE_DATABASE names it and an account that it lets in",
+    Trouble.SILENT: "look at its host: it stands still, has too much to do, or waits for its disk",
     Trouble.READ_ONLY: "see that HEADRACE_DATABASE names the server that takes changes, not a standby",
     Trouble.DAMAGED: "put it back from a backup, then run `headrace audit verify --data`",
     Trouble.OTHER: "look at the store, or put it back from a backup",
@@ -64,13 +66,27 @@ def trouble_of(error: SQLAlchemyError) -> Trouble:
     """Tell what is the matter."""
     if isinstance(error, PoolTimeout):
         return Trouble.BUSY
-    state = getattr(getattr(error, "orig", None), "sqlstate", "")
-    if state is None:
-        return Trouble.AWAY  # said by the client's side: the server did not answer
-    if state:
-        return next((trouble for begin, trouble in _STATES if state.startswith(begin)), Trouble.OTHER)
+    found = trouble_of_server(getattr(error, "orig", None))
+    if found is not None:
+        return found
     said = said_by(error)
     return next((trouble for words, trouble in _SAID if words in said), Trouble.OTHER)
+
+
+def trouble_of_server(error: BaseException | None) -> Trouble | None:
+    """Tell what is the matter by an error of PostgreSQL's driver; nothing where it is none."""
+    state = getattr(error, "sqlstate", "")
+    if state is None:
+        return Trouble.AWAY  # said by the client's side: the server did not answer
+    return next((trouble for begin, trouble in _STATES if state.startswith(begin)), Trouble.OTHER) if state else None
+
+
+def store_error(error: BaseException) -> SQLAlchemyError | None:
+    """Return what the store said, where that is the reason of `error` or of what it was raised from."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, SQLAlchemyError):
+        cause = cause.__cause__
+    return cause
 
 
 def said_by(error: SQLAlchemyError) -> str:

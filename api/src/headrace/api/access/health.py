@@ -4,19 +4,20 @@ Whether the store and the audit log take writes is known from the last write. Wh
 for the health makes a small one first, so the answer is never about a disk of an hour ago.
 """
 
-import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from importlib.metadata import version
 from itertools import groupby
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from headrace.api.access.patient import Patient
 from headrace.api.access.people_health import PeopleHealth
 from headrace.api.core import Core
+from headrace.api.durable import place_in_words
 from headrace.api.people.accounts import LEAVERS
 from headrace.api.policy.qos import QosVersions
 from headrace.api.signing.signer import Signer
@@ -25,6 +26,7 @@ from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.sites.strange_nodes import at
 from headrace.api.store.tables_site import NodeRow
+from headrace.api.store.words import remedy, trouble_in_words
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
@@ -33,8 +35,8 @@ from headrace.guardrails import MAX_CLOCK_SKEW_MS
 
 FRESH: Final = timedelta(seconds=10)
 """How old a write may be to say something of the next one."""
-_PATIENCE_S: Final = 5.0
-"""How long a health answer waits for its own small write; the write goes on without it."""
+PATIENCE_S: Final = 5.0
+"""How long a health answer waits for its own small write, and for what it reads; both go on without it."""
 _LEAST_FREE_BYTES: Final = 1 << 20
 _MOST_CAUSES: Final = 50
 _CLOCK_SKEW: Final = "clock_skew"
@@ -49,7 +51,12 @@ _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 _Code = m.HealthCode
 _NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.NODE_STRANGE})
 """What is told and degrades nothing: a root may be gone on purpose, and anybody can come by who is no node of ours."""
-_STORE: Final = {Trouble.FULL: _Code.STORE_FULL, Trouble.BUSY: _Code.STORE_BUSY}
+_STORE: Final = {
+    Trouble.FULL: _Code.STORE_FULL,
+    Trouble.BUSY: _Code.STORE_BUSY,
+    Trouble.SILENT: _Code.STORE_BUSY,
+}
+_T = TypeVar("_T")
 
 
 class Health:
@@ -74,44 +81,69 @@ class Health:
         self._halts = halts
         self._signer = signer
         self._core = core
-        self._measuring: asyncio.Task[None] | None = None
+        self._writing = Patient(self._write, PATIENCE_S)
+        self._reading = Patient(self._of_rows, PATIENCE_S)
 
-    async def report(self, caller: Principal | None) -> m.Health:
-        """Say whether the service can work; `caller` (`None`: a stranger) says whether the causes are told, too."""
+    async def report(self, caller: Principal | None, *, unsure: Trouble | None = None) -> m.Health:
+        """Say whether the service can work; `caller` (`None`: a stranger) says whether the causes are told, too.
+
+        `unsure` is why the store could not say who is asking: that is told, and not which store it is.
+        """
         causes = (await self.causes())[:_MOST_CAUSES]
         told = caller is not None and caller.agent is None and bool(_TOLD & caller.scopes)
         return m.Health(
-            status="degraded" if any(cause.code not in _NOTICES for cause in causes) else "ok",
+            status="degraded" if unsure or any(cause.code not in _NOTICES for cause in causes) else "ok",
             version=version("headrace-api"),
             nodes_attached=self._nodes.attached_count,
             nodes_away=await self._away() if caller is not None and Scope.TRANSFER_READ in caller.scopes else [],
             audit="unwritable" if self._audit.unwritable_since else "ok",
             key=self._signer.public,
             halted=await self._halted() if caller is not None else "",
-            causes=causes if told else [],
+            causes=causes if told else [_nameless(unsure)] if unsure else [],
         )
 
     async def causes(self) -> list[m.HealthCause]:
         """Return all that is wrong."""
         await self._measure()
-        return [cause async for cause in self._causes()]
+        of_service = (
+            *self._of_store(),
+            *self._of_audit_elsewhere(),
+            *self._of_key(),
+            *self._of_policy(),
+            *self._of_qos(),
+            *self._people.of_issuers(),
+            *self._of_jobs(),
+        )
+        # A store that does not answer is told already: what only it knows is not waited for.
+        of_rows = None if self._writing.late else await self._reading.value()
+        if of_rows is None and not self._writing.late:
+            of_rows = [self._of_trouble(Trouble.SILENT, "read")]
+        return [*of_service, *(of_rows or [])]
 
-    async def of_writes(self) -> list[str]:
-        """Return the codes of what keeps the service from writing, so that it could not take work."""
+    async def of_writes(self) -> list[m.HealthCause]:
+        """Return what keeps the service from writing, so that it could not take work."""
         await self._measure()
-        return [cause.code.value for cause in self._of_store()]
+        return list(self._of_store())
+
+    @property
+    def silent(self) -> bool:
+        """Whether the store was asked for as long as it may take, and has not answered."""
+        return self._writing.late
 
     async def _halted(self) -> str:
-        try:
-            return await self._halts.of_everything()
-        except SQLAlchemyError:
-            return ""
+        return await self._unless_silent(self._halts.of_everything) or ""
 
     async def _away(self) -> list[str]:
+        return list(await self._unless_silent(self._nodes.away) or ())
+
+    async def _unless_silent(self, ask: Callable[[], Awaitable[_T]]) -> _T | None:
+        """Return what the store says, unless it can't be read or does not answer, which the causes tell."""
+        if self._writing.late or self._reading.late:
+            return None
         try:
-            return list(await self._nodes.away())
+            return await ask()
         except SQLAlchemyError:
-            return []
+            return None
 
     # -- can the store be written? --
 
@@ -120,9 +152,7 @@ class Health:
         tried = self._core.database.tried
         if tried is not None and abs(self._core.clock() - tried) < FRESH:
             return
-        if self._measuring is None or self._measuring.done():
-            self._measuring = asyncio.create_task(self._write(), name="measure the store")
-        await asyncio.wait({self._measuring}, timeout=_PATIENCE_S)
+        await self._writing.value()
 
     async def _write(self) -> None:
         try:
@@ -134,42 +164,50 @@ class Health:
 
     # -- what is wrong --
 
-    async def _causes(self) -> AsyncIterator[m.HealthCause]:
-        of_service = (
-            *self._of_store(),
-            *self._of_audit_elsewhere(),
-            *self._of_key(),
-            *self._of_policy(),
-            *self._of_qos(),
-            *self._people.of_issuers(),
-            *self._of_jobs(),
-        )
-        for cause in of_service:
-            yield cause
+    async def _of_rows(self) -> list[m.HealthCause]:
+        """Return what only the store knows."""
+        causes: list[m.HealthCause] = []
         try:
-            async for cause in self._people.of_sign_ins():
-                yield cause
-            async for cause in self._people.of_lost_settings():
-                yield cause
-            for cause in await self._of_nodes():
-                yield cause
+            causes += [cause async for cause in self._people.of_sign_ins()]
+            causes += [cause async for cause in self._people.of_lost_settings()]
+            causes += await self._of_nodes()
         except SQLAlchemyError as error:
-            yield _of_trouble(trouble_of(error), "read")
+            causes.append(self._of_trouble(trouble_of(error), "read"))
+        return causes
 
     def _of_store(self) -> Iterator[m.HealthCause]:
         refused, since = self._core.database.refused, self._audit.unwritable_since
-        if refused is not None:
-            yield _of_trouble(refused.trouble, "written").model_copy(update={"since": refused.since})
-        elif self._measuring is not None and not self._measuring.done():
-            yield _of_trouble(Trouble.BUSY, "written")
-        elif self._free_bytes() < _LEAST_FREE_BYTES:
-            yield _of_trouble(Trouble.FULL, "written")
+        if self._writing.late:
+            yield self._of_trouble(Trouble.SILENT, "written")
+        elif refused is not None:
+            yield self._of_trouble(refused.trouble, "written").model_copy(update={"since": refused.since})
+        yield from self._of_folder()
         if since is not None:
+            trouble, url = self._audit.trouble or Trouble.OTHER, self._core.database.url
             yield m.HealthCause(
                 code=_Code.AUDIT_UNWRITABLE,
-                sentence="the audit log can't be written, so nothing can be changed or started",
-                what_to_do="look at the disk of the data folder, then run `headrace audit verify`",
+                sentence="the audit log can't be written, so nothing can be changed or started: "
+                f"{trouble_in_words(url, trouble, 'written')}",
+                what_to_do=f"{remedy(url, trouble)}; then run `headrace audit verify`",
                 since=since,
+            )
+
+    def _of_folder(self) -> Iterator[m.HealthCause]:
+        """Yield what is the matter with the data folder, which a store on a server does not share."""
+        data = self._core.settings.data
+        where = f"the data folder `{data}` on the host `{os.uname().nodename}`"
+        try:
+            found = os.statvfs(data)
+        except OSError as error:
+            yield m.HealthCause(
+                code=_Code.STORE_FAILED, sentence=f"{where} can't be read", what_to_do=place_in_words(error)
+            )
+            return
+        if found.f_bavail * found.f_frsize < _LEAST_FREE_BYTES:
+            yield m.HealthCause(
+                code=_Code.STORE_FULL,
+                sentence=f"{where} is on a full disk (less than 1 MiB is left)",
+                what_to_do="make room on that disk",
             )
 
     def _of_key(self) -> Iterator[m.HealthCause]:
@@ -220,13 +258,6 @@ class Health:
                 "(when too much waits, nothing starts)",
                 since=elsewhere.away.since,
             )
-
-    def _free_bytes(self) -> int:
-        try:
-            found = os.statvfs(self._core.settings.data)
-        except OSError:
-            return 0
-        return found.f_bavail * found.f_frsize
 
     def _of_jobs(self) -> Iterator[m.HealthCause]:
         """One cause for each kind of work, however many of its subjects fail."""
@@ -310,10 +341,18 @@ class Health:
         )
         return causes
 
+    def _of_trouble(self, trouble: Trouble, done: str) -> m.HealthCause:
+        url = self._core.database.url
+        return m.HealthCause(
+            code=_STORE.get(trouble, _Code.STORE_FAILED),
+            sentence=trouble_in_words(url, trouble, done),
+            what_to_do=remedy(url, trouble),
+        )
 
-def _of_trouble(trouble: Trouble, done: str) -> m.HealthCause:
+
+def _nameless(trouble: Trouble) -> m.HealthCause:
     return m.HealthCause(
         code=_STORE.get(trouble, _Code.STORE_FAILED),
-        sentence=f"the service's store can't be {done}: {trouble}",
-        what_to_do=trouble.remedy,
+        sentence=f"the service's store can't say who you are: {trouble}",
+        what_to_do="whoever runs the service finds in its log, and at `/ready`, which store it is and what to do",
     )

@@ -23,7 +23,8 @@ from prometheus_client.registry import Collector
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from headrace.api.access.health import Health
+from headrace.api.access.health import PATIENCE_S, Health
+from headrace.api.access.patient import Patient
 from headrace.api.core import Core
 from headrace.api.policy.versions import Policies
 from headrace.api.sites.nodes import Nodes
@@ -84,6 +85,15 @@ Found = Iterable[tuple[tuple[str, ...], float]]
 """Values of one figure by its labels."""
 
 
+class NotReady(NamedTuple):
+    """Why a service should get no requests now."""
+
+    code: str
+    """Of docs/errors.md."""
+    said: str
+    """What is the matter and what to do, for those who run it."""
+
+
 class Metrics(Collector):
     """Makes the figures."""
 
@@ -95,6 +105,7 @@ class Metrics(Collector):
         self._policies = policies
         self._health = health
         self._found: dict[str, Found] = {}
+        self._reading = Patient(self._of_store, PATIENCE_S)
         disable_created_metrics()  # type: ignore[no-untyped-call] # when it was first seen doubles every figure
         self._registry = CollectorRegistry()
         self._registry.register(self)
@@ -131,16 +142,13 @@ class Metrics(Collector):
         elsewhere = self._core.audit.elsewhere
         if elsewhere is not None:
             found["headrace_audit_unsent"] = [((), elsewhere.unsent)]
-        try:
-            causes = await self._health.causes()
-            found["headrace_health_cause"] = _each(Counter(cause.code.value for cause in causes))
-            async with self._core.database.read() as tx:
-                open_ = dict.fromkeys(m.OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
-                found["headrace_transfers"] = _each(open_)
-                found["headrace_plans_surveying"] = [((), await tx.scalar(_SURVEYING) or 0)]
-                nodes = {key: name for key, name, _ in await tx.execute(_NODES)}
-        except SQLAlchemyError:
-            nodes = {}  # `headrace_ready` tells it
+        causes, read = await asyncio.gather(
+            self._health.causes(), _nothing() if self._health.silent else self._reading.value()
+        )
+        found["headrace_health_cause"] = _each(Counter(cause.code.value for cause in causes))
+        # Where the store can't be read, or does not answer, `headrace_ready` tells it.
+        of_store, nodes = read or ({}, {})
+        found |= of_store
         attached = {key: self._nodes.attached(key) for key in nodes}
         found["headrace_node_attached"] = [((name,), attached[key] is not None) for key, name in nodes.items()]
         found["headrace_node_running"] = [((name,), running.get(key, 0)) for key, name in nodes.items()]
@@ -150,14 +158,26 @@ class Metrics(Collector):
         self._found = found
         return generate_latest(self._registry)
 
-    async def not_ready(self) -> list[str]:
-        """Return why the service should get no requests now, as codes of docs/errors.md; empty when it should."""
+    async def not_ready(self) -> "list[NotReady]":
+        """Return why the service should get no requests now; empty when it should. Takes a few seconds at most."""
         reasons = []
         if self._core.broker.closing:
-            reasons.append("shutting_down")
+            reasons.append(NotReady("shutting_down", "this process is about to end"))
         if self._policies.active is None:
-            reasons.append("policy_missing")
-        return [*reasons, *await self._health.of_writes()]
+            reasons.append(NotReady("policy_missing", "there is no active policy, so nothing is allowed; publish one"))
+        causes = await self._health.of_writes()
+        return [*reasons, *(NotReady(cause.code.value, f"{cause.sentence}; {cause.what_to_do}") for cause in causes)]
+
+    async def _of_store(self) -> tuple[dict[str, Found], dict[str, str]] | None:
+        """Return the figures of the store, and the nodes' names by their keys; nothing when it can't be read."""
+        try:
+            async with self._core.database.read() as tx:
+                open_ = dict.fromkeys(m.OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
+                surveying = await tx.scalar(_SURVEYING) or 0
+                nodes = {key: name for key, name, _ in await tx.execute(_NODES)}
+        except SQLAlchemyError:
+            return None
+        return {"headrace_transfers": _each(open_), "headrace_plans_surveying": [((), surveying)]}, nodes
 
     def collect(self) -> Iterator[Metric]:
         """Give what was found last to the library."""
@@ -187,6 +207,10 @@ def figures_of_relay(*, ready: bool) -> bytes:
 
 def _each(counts: Mapping[str, int]) -> Found:
     return [((label,), count) for label, count in counts.items()]
+
+
+async def _nothing() -> None:
+    """Take no time."""
 
 
 async def _turn_s() -> float:

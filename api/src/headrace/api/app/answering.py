@@ -7,7 +7,7 @@ import resource
 import socket
 import ssl
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +20,13 @@ from starlette.types import ASGIApp
 
 from headrace.api.app.listening import Address, bracketed, listening
 from headrace.api.app.service import Service
-from headrace.api.data_folder import BOOTSTRAP_LINK
+from headrace.api.data_folder import BOOTSTRAP_LINK, HALT
 from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.guard import Origins
 from headrace.api.settings import SettingError, Settings
 from headrace.auth import RelyingParty
+from headrace.client import models as m
+from headrace.client.text import visible
 
 _log = logging.getLogger(__name__)
 
@@ -32,6 +34,8 @@ SHUTDOWN_S: Final = 10
 _OTHER_FILES = 512
 """Open files beside connections: the store, nodes, lists."""
 _LEAST_CONNECTIONS = 64
+_MOST_HALTS = 10
+"""Halts that are said one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +101,22 @@ class Ready:
     metrics: str | None = None
     recovers: bool = False
     """Whether the link was asked for (`--recover-admin`)."""
+    halted: Sequence[str] = ()
+    """What is halted, each with the reason and how it is released."""
 
     def say(self, *, as_json: bool) -> None:
         """Print it."""
         if as_json:
             file = str(self.bootstrap) if self.bootstrap else None
             facts = {"url": self.url, "hub": self.hub, "bootstrap_file": file, "metrics": self.metrics}
-            typer.echo(json.dumps({**facts, "pid": os.getpid()}))
+            typer.echo(json.dumps({**facts, "pid": os.getpid(), "halted": list(self.halted)}))
             return
         typer.echo(f"service    {self.url}")
         typer.echo(f"nodes dial {self.hub or 'the process that leads'}")
         if self.metrics is not None:
             typer.echo(f"metrics    {self.metrics}")
+        for halted in self.halted:
+            typer.echo(f"HALTED     {halted}")
         if self.bootstrap is None:
             return
         who = "another" if self.recovers else "the first"
@@ -119,6 +127,23 @@ class Ready:
         )
         if sys.stdout.isatty():
             typer.echo(f"The link: {self.bootstrap.read_text(encoding='utf-8').strip()}")
+
+
+async def standing_halts(service: Service) -> list[str]:
+    """Say what is halted from before, also in the log: nothing moves then, and a start is when people look."""
+    halts = await service.whole.use_cases.halts.list()
+    said = [_halted(halt, service.settings.data) for halt in halts[:_MOST_HALTS]]
+    if len(halts) > _MOST_HALTS:
+        said.append(f"{len(halts) - _MOST_HALTS:,} more: `headrace halts` lists them")
+    for one in said:
+        _log.warning("halted: %s", one)
+    return said
+
+
+def _halted(halt: m.Halt, data: Path) -> str:
+    what = "everything" if halt.scope == "everything" else f"the {halt.scope} `{visible(halt.subject_name)}`"
+    release = f"remove the file `{data / HALT}`" if halt.id == HALT else f"`headrace release {halt.id}`"
+    return f"{what}, and nothing of it is started or moved: {visible(halt.reason)} (to go on: {release})"
 
 
 async def bootstrap(service: Service, *, recover: bool) -> Path | None:

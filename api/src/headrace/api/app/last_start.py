@@ -1,13 +1,16 @@
 """What the last start was protected by: a start that has lost such a setting says so, in the log and the audit log."""
 
 import json
+import logging
 import os
 from pathlib import Path
 from typing import Final
 
 from headrace.api.data_folder import LAST_START
-from headrace.api.durable import sync_folder, write_whole
+from headrace.api.durable import place_in_words, sync_folder, write_whole
 from headrace.api.settings import Settings
+
+_log = logging.getLogger(__name__)
 
 _STRENGTHS: Final = ("session", "password", "passkey")
 _MAX_BYTES: Final = 65_536
@@ -39,7 +42,17 @@ def lost_since_last_start(settings: Settings) -> list[str]:
 
 
 def keep_for_next_start(settings: Settings) -> None:
-    """Keep by what this start is protected, as a whole and durably."""
+    """Keep by what this start is protected, as a whole and durably; where that can't be written, what was kept stays.
+
+    The service starts all the same: it is worse that nothing works than that the next start compares with an older one.
+    """
+    try:
+        _keep(settings)
+    except OSError as error:
+        _log.warning("by what this start is protected can't be kept for the next one: %s", place_in_words(error))
+
+
+def _keep(settings: Settings) -> None:
     kept = {name: str(getattr(settings, name)) for name in (*_NAMED, "consent_proof")}
     path = settings.data / LAST_START
     fresh = path.with_suffix(".new")

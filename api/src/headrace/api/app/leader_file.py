@@ -75,9 +75,7 @@ class Leader:
 class SeenLeader:
     """The process that leads, as another one sees it."""
 
-    host: str
-    port: int
-    secret: str = field(repr=False)
+    leader: Leader
     trusted: ssl.SSLContext
 
 
@@ -94,7 +92,7 @@ def seen(data: Path) -> Callable[[], SeenLeader | None]:
             return known
         if (found.st_ino, found.st_mtime_ns) != version:
             leader = Leader.read(data)
-            known = SeenLeader(leader.host, leader.port, leader.secret, leader.trust()) if leader else None
+            known = SeenLeader(leader, leader.trust()) if leader else None
             version = (found.st_ino, found.st_mtime_ns)
         return known
 

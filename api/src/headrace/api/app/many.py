@@ -12,26 +12,32 @@ import ssl
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
-from headrace.api.app.answering import SHUTDOWN_S, Listeners, Ready, bootstrap
+from headrace.api.app.answering import SHUTDOWN_S, Listeners, Ready, bootstrap, standing_halts
 from headrace.api.app.leader_file import Leader, begin_to_lead, seen
 from headrace.api.app.listening import Address, Server, answering_monitoring, bracketed, listening, metrics_url
 from headrace.api.app.service import Service
+from headrace.api.app.start_trouble import in_words, may_pass, of_former_leader
 from headrace.api.app.web import create_app
-from headrace.api.errors import CannotStart, StoreIsNewer
+from headrace.api.errors import AuditUnwritable, CannotStart, ServiceError, StoreIsNewer
 from headrace.api.http.connections import ConnectionLimits, counted
 from headrace.api.http.guard import Guard
 from headrace.api.http.operation import create_operation_app, create_relay_operation_app
 from headrace.api.http.relay import TAKEOVER_S, Peer, PeerDoor, Relay, Switch
 from headrace.api.settings import SettingError
 from headrace.api.store.address import store_url
-from headrace.api.store.leader_lock import UNKNOWN, LeaderLock
+from headrace.api.store.leader_lock import UNKNOWN, LeaderLock, trouble_of_asking
+from headrace.api.store.words import remedy, trouble_in_words
 from headrace.engine import EngineError
+from headrace.guardrails import SealError
+
+if TYPE_CHECKING:
+    from headrace.api.store_trouble import Trouble
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +51,10 @@ _UNSURE_S: Final = 20.0
 database after half a minute, and then another one leads."""
 _START_S: Final = 20.0
 """How long a new leader tries to start: the one before it may still be about to end."""
+_AGAIN_S: Final = 5.0
+"""How long a process that can't start the service lets others lead, before it asks again whether it may."""
+_REMIND_S: Final = 60.0
+"""How often the log says again why nobody leads."""
 _CLOSE_S: Final = 30.0
 
 
@@ -65,7 +75,13 @@ class OneOfMany:
             raise SettingError(message)
         self._lock = LeaderLock(store_url(settings.database, settings.data))
         self._leader = seen(settings.data)
-        self._relay = Relay(self._known_leader, place.public_url, place.origins.origins, settings.request_timeout_s)
+        self._relay = Relay(
+            self._known_leader,
+            place.public_url,
+            place.origins.origins,
+            settings.request_timeout_s,
+            self._why_nobody_leads,
+        )
         self._passing_on: ASGIApp = Guard(
             self._relay,
             origins=place.origins,
@@ -75,10 +91,14 @@ class OneOfMany:
             timeout_s=settings.request_timeout_s + TAKEOVER_S,
         )
         self._front = Switch(self._passing_on)
-        self._of_relay = create_relay_operation_app(self._relay.reaches_leader)
+        self._of_relay = create_relay_operation_app(self._relay, self._obstacle)
         self._monitoring = Switch(self._of_relay)
         self._ending = asyncio.Event()
         self._announced = False
+        self._unknown: Trouble | None = None
+        """Set while the database can't be asked who leads."""
+        self._said, self._said_at = "", 0.0
+        """Why it could not start the service when it last might have led, and when that was said."""
         self._server: uvicorn.Server
         self._serving: asyncio.Task[None]
 
@@ -104,27 +124,42 @@ class OneOfMany:
     # -- passing on --
 
     def _known_leader(self) -> Peer | None:
-        leader = self._leader()
-        if leader is None:
+        seen = self._leader()
+        if seen is None:
             return None
-        return Peer(f"https://{bracketed(leader.host)}:{leader.port}", leader.trusted, leader.secret)
+        leader = seen.leader
+        name = f"process {leader.pid} on the host `{leader.on}`"
+        return Peer(f"https://{bracketed(leader.host)}:{leader.port}", seen.trusted, leader.secret, name)
+
+    def _why_nobody_leads(self) -> str:
+        """Say it to everybody, as far as this process knows."""
+        if self._unknown is not None:
+            return f", because its database can't be asked which process may ({self._unknown})"
+        return ", because none can start the service" if self._said else ""
+
+    def _obstacle(self) -> str:
+        """Say it to those who run the site."""
+        if self._unknown is not None:
+            url = store_url(self._settings.database, self._settings.data)
+            return f"{trouble_in_words(url, self._unknown, 'asked who leads')}; {remedy(url, self._unknown)}"
+        return f"this process may lead the site, and can't start the service: {self._said}" if self._said else ""
 
     async def _may_lead(self) -> bool:
         """Wait until this process may lead; `False` when it ends before."""
-        said = False
         while not self._ending.is_set():
             try:
                 async with asyncio.timeout(_ANSWER_S):
-                    if await self._lock.lead():
-                        return True
-                if said:
+                    leads = await self._lock.lead()
+                if self._unknown is not None:
                     _log.info("the database can be asked again who leads")
-                said = False
+                self._unknown = None
+                if leads:
+                    return True
             except UNKNOWN as error:
-                if not said:
+                before, self._unknown = self._unknown, trouble_of_asking(error)
+                if before != self._unknown:
                     # What a driver says may hold the address with its password.
-                    _log.warning("the database can't be asked who leads (%s)", type(error).__name__)
-                said = True
+                    _log.warning("%s", self._obstacle())
             if not self._announced and await self._relay.reaches_leader():
                 if self._recover_admin:
                     _log.warning("another process leads, so --recover-admin makes no link: end the others first")
@@ -140,10 +175,36 @@ class OneOfMany:
     # -- leading --
 
     async def _lead(self) -> None:
-        service = await self._started()
-        if service is None:
-            _log.info("another process was first, or the database is away")
-            return
+        """Lead as long as this process may and can; when it can't, say why, and let others try."""
+        try:
+            service = await self._started()
+            if service is None:
+                _log.info("another process was first, or the database is away")
+                return
+            await self._lead_with(service)
+            self._said = ""
+        except (StoreIsNewer, _NotClosed):
+            raise  # a process of a later version is to lead; or nobody knows what this one still does
+        except _STANDS_AGAINST as error:
+            # At its first start somebody looks whether it starts at all.
+            if not (self._announced or may_pass(error)):
+                raise
+            await self._lock.close()
+            self._say_why(in_words(self._settings, error))
+            await _first(self._ending.wait(), asyncio.sleep(_AGAIN_S))
+
+    def _say_why(self, said: str) -> None:
+        now = asyncio.get_running_loop().time()
+        if said != self._said or now - self._said_at >= _REMIND_S:
+            self._said, self._said_at = said, now
+            _log.error(
+                "this process may lead the site, and can't start the service: %s. Until then it passes requests on, "
+                "lets other processes try, and tries again every %.0f s",
+                said,
+                _AGAIN_S,
+            )
+
+    async def _lead_with(self, service: Service) -> None:
         try:
             app = create_app(service.gate, replace(self._place.origins, proxied=True))
             async with AsyncExitStack() as opened:
@@ -156,7 +217,9 @@ class OneOfMany:
                 self._monitoring.app = create_operation_app(service.whole.use_cases.metrics)
                 hub = self._place.settings.hub_told(service.whole.core.hub.address)
                 metrics = metrics_url(self._place.for_monitoring)
-                self._announce(Ready(self._place.public_url, hub, link, metrics, recovers=self._recover_admin))
+                halted = await standing_halts(service)
+                recovers = self._recover_admin
+                self._announce(Ready(self._place.public_url, hub, link, metrics, recovers=recovers, halted=halted))
                 await _first(self._ending.wait(), self._lost())
                 service.whole.core.broker.close()  # watchers would hold up the end
                 self._front.app, self._monitoring.app = self._passing_on, self._of_relay
@@ -173,16 +236,15 @@ class OneOfMany:
         while True:
             try:
                 return await Service.start(self._settings, public_url=self._place.public_url)
-            except StoreIsNewer:
-                raise  # another process, of a later version, is to lead at once
-            except (CannotStart, EngineError, SQLAlchemyError) as error:
+            except (CannotStart, EngineError, SQLAlchemyError, AuditUnwritable) as error:
+                over = asyncio.get_running_loop().time() >= limit or self._ending.is_set()
+                if over or isinstance(error, StoreIsNewer) or not of_former_leader(error):
+                    raise
                 if not await self._still_leads():
                     return None
-                if asyncio.get_running_loop().time() >= limit or self._ending.is_set():
-                    raise
                 if said != str(error):
                     said = str(error)
-                    _log.info("it may lead, and can't yet: %s", said)
+                    _log.info("it may lead, and can't yet: %s", in_words(self._settings, error))
                 await asyncio.sleep(_LOOK_S)
 
     async def _still_leads(self) -> bool:
@@ -198,7 +260,7 @@ class OneOfMany:
                 await service.close()
         except (SQLAlchemyError, EngineError, OSError) as error:
             message = "the service could not be closed, and another process leads; this one ends"
-            raise CannotStart(message) from error
+            raise _NotClosed(message) from error
 
     @asynccontextmanager
     async def _letting_others_in(self, app: ASGIApp) -> AsyncIterator[Leader]:
@@ -251,6 +313,14 @@ class OneOfMany:
                         "the database could not be asked for %.0f s who leads; this one leads no more", _UNSURE_S
                     )
                     return
+
+
+class _NotClosed(CannotStart):
+    """A former leader that could not end what it did."""
+
+
+_STANDS_AGAINST: Final = (CannotStart, SettingError, ServiceError, EngineError, SealError, SQLAlchemyError, OSError)
+"""What can keep a process from starting the service."""
 
 
 async def _first(*waits: Coroutine[Any, Any, object]) -> None:

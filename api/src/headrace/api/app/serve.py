@@ -15,17 +15,16 @@ import typer
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
-from headrace.api.app.answering import Listeners, Ready, answering, bootstrap
+from headrace.api.app.answering import Listeners, Ready, answering, bootstrap, standing_halts
 from headrace.api.app.listening import Server, answering_monitoring, metrics_url
 from headrace.api.app.many import OneOfMany
 from headrace.api.app.service import Service
+from headrace.api.app.start_trouble import in_words
 from headrace.api.app.web import create_app
 from headrace.api.data_folder import NODE
 from headrace.api.errors import CannotStart, Code, ServiceError
 from headrace.api.http.operation import create_operation_app
 from headrace.api.settings import SettingError, Settings
-from headrace.api.store.address import shown, store_url
-from headrace.api.store_trouble import said_by, trouble_of
 from headrace.client import models as m
 from headrace.engine import EngineError, Node, log_to_stderr
 from headrace.guardrails import SealError
@@ -78,10 +77,8 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
         asyncio.run(run(settings, roots, as_json=as_json, recover_admin=recover_admin))
     except SettingError as error:
         _stop(str(error), _USAGE)
-    except SQLAlchemyError as error:
-        _stop(_store_said(settings, error), _FAILED)
-    except (CannotStart, ServiceError, EngineError, SealError, OSError) as error:
-        _stop(str(error), _FAILED)
+    except (CannotStart, ServiceError, EngineError, SealError, OSError, SQLAlchemyError) as error:
+        _stop(in_words(settings, error), _FAILED)
 
 
 def parse_root(text: str) -> Root:
@@ -128,7 +125,8 @@ async def _alone(place: Listeners, roots: Sequence[Root], *, as_json: bool, reco
         link = await bootstrap(service, recover=recover_admin)
         config = place.config(create_app(service.gate, place.origins))
         hub = settings.hub_told(service.whole.core.hub.address)
-        ready = Ready(place.public_url, hub, link, metrics_url(place.for_monitoring), recovers=recover_admin)
+        metrics, halted = metrics_url(place.for_monitoring), await standing_halts(service)
+        ready = Ready(place.public_url, hub, link, metrics, recovers=recover_admin, halted=halted)
         monitoring = create_operation_app(service.whole.use_cases.metrics)
         async with answering_monitoring(monitoring, place.for_monitoring):
             await _serve(service, Server(config, lambda: ready.say(as_json=as_json)), place.listener)
@@ -197,12 +195,6 @@ def _has_joined(state: Path) -> bool:
     except ValueError as error:
         message = f"the node's settings `{state / 'node.toml'}` can't be read ({error}); put them back from a backup"
         raise CannotStart(message) from error
-
-
-def _store_said(settings: Settings, error: SQLAlchemyError) -> str:
-    _log.debug("the store could not be used", exc_info=error)
-    store, trouble = shown(store_url(settings.database, settings.data)), trouble_of(error)
-    return f"the store `{store}` can't be used: {trouble} ({said_by(error)}); {trouble.remedy}"
 
 
 async def _serve(service: Service, server: uvicorn.Server, listener: socket.socket) -> None:

@@ -30,6 +30,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import AuditRow
 from headrace.api.store.ways import Way, first_of
+from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.client import models as m
 from headrace.guardrails import Link, link, utc_text, utc_time
 
@@ -79,6 +80,8 @@ class Audit:
         """Told of each event of a request once it is committed; it does not fail or wait."""
         self.unwritable_since: datetime | None = None
         """Set while the last event was refused."""
+        self.trouble: Trouble | None = None
+        """Why it was."""
 
     async def append(  # noqa: PLR0913 - one parameter each field
         self,
@@ -144,8 +147,9 @@ class Audit:
             raise  # what was to be noted can't be kept; the log itself is well
         except (SQLAlchemyError, ValueError) as error:
             self.unwritable_since = self.unwritable_since or self._clock()
-            raise AuditUnwritable from error
-        self.unwritable_since = None
+            self.trouble = trouble_of(error) if isinstance(error, SQLAlchemyError) else Trouble.DAMAGED
+            raise AuditUnwritable(self.trouble) from error
+        self.unwritable_since = self.trouble = None
 
     async def measure(self, tx: Tx) -> None:
         """Find out whether an event could be appended, and append none; `tx` is for this alone."""

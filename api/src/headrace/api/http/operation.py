@@ -3,7 +3,7 @@
 No sign-in is needed there, and nothing can be changed; who may reach the address is the operator's to decide.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from time import perf_counter
 
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.api.access.metrics import Metrics, figures_of_relay
 from headrace.api.errors import Code
+from headrace.api.http.relay import Relay
 
 _OTHER = "other"
 """What requests are counted as that no route took: what strangers make up is no label."""
@@ -30,8 +31,7 @@ def create_operation_app(metrics: Metrics) -> Starlette:
 
     async def ready(_request: Request) -> Response:
         reasons = await metrics.not_ready()
-        status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
-        return JSONResponse({"ready": not reasons, "reasons": reasons}, status)
+        return _readiness([reason.code for reason in reasons], [reason.said for reason in reasons])
 
     async def figures(_request: Request) -> Response:
         return Response(await metrics.text(), media_type=CONTENT_TYPE_LATEST)
@@ -39,23 +39,30 @@ def create_operation_app(metrics: Metrics) -> Starlette:
     return Starlette(routes=[Route("/live", live), Route("/ready", ready), Route("/metrics", figures)])
 
 
-def create_relay_operation_app(reaches_leader: Callable[[], Awaitable[bool]]) -> Starlette:
-    """Make the application of the operators' listener of a process that passes requests on to the one that leads."""
+def create_relay_operation_app(relay: Relay, obstacle: Callable[[], str]) -> Starlette:
+    """Make the application of the operators' listener of a process that passes requests on to the one that leads.
+
+    `obstacle` says what keeps this process from leading; empty when nothing does but that another one leads.
+    """
 
     async def live(_request: Request) -> Response:
         return JSONResponse({"live": True})
 
     async def ready(_request: Request) -> Response:
-        reached = await reaches_leader()
-        reasons = [] if reached else [Code.NO_LEADER.value]
-        return JSONResponse(
-            {"ready": reached, "reasons": reasons}, HTTPStatus.OK if reached else HTTPStatus.SERVICE_UNAVAILABLE
-        )
+        not_reached = await relay.why_not_reached()
+        said = [words for words in (not_reached, obstacle()) if words] if not_reached else []
+        return _readiness([Code.NO_LEADER.value] if not_reached else [], said)
 
     async def figures(_request: Request) -> Response:
-        return Response(figures_of_relay(ready=await reaches_leader()), media_type=CONTENT_TYPE_LATEST)
+        return Response(figures_of_relay(ready=await relay.reaches_leader()), media_type=CONTENT_TYPE_LATEST)
 
     return Starlette(routes=[Route("/live", live), Route("/ready", ready), Route("/metrics", figures)])
+
+
+def _readiness(reasons: Sequence[str], said: Sequence[str]) -> Response:
+    """Answer: not ready for these reasons (codes); `said` is for people."""
+    status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
+    return JSONResponse({"ready": not reasons, "reasons": list(reasons), "said": list(said)}, status)
 
 
 class Measured:

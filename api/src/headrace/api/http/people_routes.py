@@ -1,10 +1,12 @@
 """Routes: signing in and out, people, tokens."""
 
+import asyncio
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy.exc import SQLAlchemyError
 
+from headrace.api.access.health import PATIENCE_S
 from headrace.api.errors import ServiceError
 from headrace.api.http.identity import (
     Id,
@@ -19,6 +21,7 @@ from headrace.api.http.identity import (
     secret_of,
 )
 from headrace.api.http.plan_routes import LongPage
+from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import AuthError
 from headrace.client import models as m
 
@@ -31,10 +34,18 @@ PasskeyId = Annotated[str, Path(max_length=1400)]
 @router.get("/health")
 async def health(request: Request, gate: TheGate) -> m.Health:
     """Say whether the service can work; needs no sign-in, and tells operators and administrators the causes."""
+    report = gate.use_cases.health.report
+    asking = asyncio.ensure_future(port_of(request, gate))
+    await asyncio.wait({asking}, timeout=PATIENCE_S)
+    if not asking.done():
+        asking.add_done_callback(lambda late: late.cancelled() or late.exception())
+        return await report(None, unsure=Trouble.SILENT)
     try:
-        port = await port_of(request, gate)
-    except (AuthError, ServiceError, SQLAlchemyError):
-        return await gate.use_cases.health.report(None)
+        port = asking.result()
+    except SQLAlchemyError as error:
+        return await report(None, unsure=trouble_of(error))
+    except (AuthError, ServiceError):
+        return await report(None)
     return await port.health()
 
 

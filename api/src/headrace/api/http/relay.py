@@ -43,6 +43,8 @@ _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 """Asked again when nobody knows whether they were answered."""
 RawHeaders = list[tuple[bytes, bytes]]
 _CONNECT_S: Final = 2.0
+_PROBE_S: Final = 3.0
+"""How long who asks whether the leader answers waits for it."""
 _AGAIN_S: Final = 0.1
 _NOT_ASKED: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """The request has reached nobody."""
@@ -55,18 +57,27 @@ class Peer:
     url: str
     trusted: ssl.SSLContext
     secret: str = field(repr=False)
+    name: str = "a process"
+    """For people."""
 
 
 class Relay:
     """The application of a process that does not lead."""
 
     def __init__(
-        self, leader: Callable[[], Peer | None], public_url: str, origins: Iterable[str], answer_s: float
+        self,
+        leader: Callable[[], Peer | None],
+        public_url: str,
+        origins: Iterable[str],
+        answer_s: float,
+        why_nobody: Callable[[], str] = str,
     ) -> None:
         """Ask whomever `leader` names, under the site's name, for `origins` that are the site's own.
 
-        A leader that says nothing for `answer_s` more than it may is gone, whatever its host says.
+        A leader that says nothing for `answer_s` more than it may is gone, whatever its host says. `why_nobody` says
+        to everybody why nobody leads (", because ..."), as far as that is known here.
         """
+        self._why_nobody = why_nobody
         self._leader = leader
         self._public_url = public_url
         self._origins = frozenset(origins)
@@ -96,12 +107,23 @@ class Relay:
 
     async def reaches_leader(self) -> bool:
         """Whether the leader answers now."""
+        return not await self.why_not_reached()
+
+    async def why_not_reached(self) -> str:
+        """Say why the leader does not answer; empty when it does. Takes a few seconds at most."""
+        peer = self._leader()
+        if peer is None:
+            return "no process has led this site yet, or the data folder that names it can't be read"
         try:
-            answer = await self._ask("GET", PROBE.encode(), [], b"")
-        except httpx2.TransportError:
-            return False
-        await answer.aclose()
-        return answer.status_code == httpx2.codes.NO_CONTENT
+            async with asyncio.timeout(_PROBE_S):
+                answer = await self._ask("GET", PROBE.encode(), [], b"")
+                await answer.aclose()
+        except (httpx2.TransportError, TimeoutError) as error:
+            said = f"does not answer within {_PROBE_S:.0f} s" if isinstance(error, TimeoutError) else "can't be reached"
+            return f"{peer.name} led the site last, and {said} at {peer.url}"
+        if answer.status_code == httpx2.codes.NO_CONTENT:
+            return ""
+        return f"{peer.name} led the site last, and what answers at {peer.url} is another program"
 
     async def close(self) -> None:
         """Close the connections to the leader."""
@@ -123,7 +145,7 @@ class Relay:
                     await problem_response(make(Code.UNANSWERED, _UNANSWERED))(scope, receive, send)
                     return
             if asyncio.get_running_loop().time() >= limit:
-                await problem_response(make(Code.NO_LEADER, _NO_LEADER))(scope, receive, send)
+                await problem_response(make(Code.NO_LEADER, self._nobody()))(scope, receive, send)
                 return
             await asyncio.sleep(_AGAIN_S)
         try:
@@ -161,6 +183,9 @@ class Relay:
             },
         )
         return await self._transport.handle_async_request(request)
+
+    def _nobody(self) -> str:
+        return f"no process of this site leads at the moment{self._why_nobody()}, and nothing was done; try again later"
 
     def _headers(self, scope: Scope) -> RawHeaders:
         headers = [(name, value) for name, value in scope["headers"] if name not in _NOT_PASSED_ON]
@@ -214,7 +239,6 @@ class Switch:
         await self.app(scope, receive, send)
 
 
-_NO_LEADER: Final = "no process of this site leads at the moment, and nothing was done; try again in a moment"
 _UNANSWERED: Final = (
     "the process that worked on this request ended before it answered; see whether it was done before you try again"
 )

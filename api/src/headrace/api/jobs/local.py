@@ -16,11 +16,13 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.clock import Clock
+from headrace.api.durable import place_in_words
 from headrace.api.jobs.port import JobTrouble, Task
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.base import Base
 from headrace.api.store.dialects import insert, least
 from headrace.api.store.tables_work import JobRow
+from headrace.api.store.words import trouble_in_words
 from headrace.api.store_trouble import trouble_of
 
 _log = logging.getLogger(__name__)
@@ -252,12 +254,11 @@ class LocalJobs:
         name = " ".join(job.key)
         before = self._troubles.get(name)
         if before is not None or len(self._troubles) < _MAX_TROUBLES:
-            # What a database says may hold values; what is the matter is enough here, and the log has the rest.
-            said = (
-                f"the service's store can't be used: {trouble_of(error)}"
-                if isinstance(error, SQLAlchemyError)
-                else str(error)
-            )
+            if isinstance(error, SQLAlchemyError):
+                # What a database says may hold values; what is the matter is enough here, and the log has the rest.
+                said = trouble_in_words(self._database.url, trouble_of(error))
+            else:
+                said = place_in_words(error) if isinstance(error, OSError) else str(error)
             since = before.since if before is not None else self._clock()
             self._troubles[name] = JobTrouble(*job.key, said or type(error).__name__, since, job.failures)
 

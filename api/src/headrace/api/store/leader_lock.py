@@ -10,9 +10,17 @@ import psycopg
 from sqlalchemy import URL
 
 from headrace.api.store.postgresql import CONNECT_TIMEOUT_S, LEADER, LIMITS, LOCKS, SILENCE_MS
+from headrace.api.store_trouble import Trouble, trouble_of_server
 
 UNKNOWN: Final = (psycopg.Error, OSError, TimeoutError)
 """What `LeaderLock.lead` raises when nobody can say who leads."""
+
+
+def trouble_of_asking(error: BaseException) -> Trouble:
+    """Tell what is the matter when nobody can say who leads."""
+    return trouble_of_server(error) or (Trouble.SILENT if isinstance(error, TimeoutError) else Trouble.AWAY)
+
+
 _TRY: Final[LiteralString] = "SELECT pg_try_advisory_lock(%s, %s)"
 _ALIVE: Final[LiteralString] = "SELECT 1"
 
