@@ -37,7 +37,7 @@ from headrace.client import models as m
 from headrace.guardrails import canonical, utc_text
 
 _TABLES = Base.metadata.tables
-_FILLED: Final = ("plans", "transfers", "transfer_events", "transfer_approvers", "audit")
+_FILLED: Final = ("plans", "plan_approvers", "transfers", "transfer_events", "transfer_approvers", "audit")
 _AT_ONCE: Final = 20_000
 _STATES: Final = (("complete", 0.93), ("failed", 0.03), ("partial", 0.02), ("canceled", 0.02))
 _AGENTS: Final = ("claude", "nightly")
@@ -242,6 +242,9 @@ def _copy(connection: Connection, part: Sequence[_One]) -> None:
         "tidied": true(),
     }
     _copy_rows(connection, _template_of("transfers"), transfers, submitted=(1,))
+    of_plans = select(literal(GROUP), made.requester, made.created, made.plan).where(made.obligations != "")
+    names = ("name", "requester", "created", "plan")
+    connection.execute(insert(_TABLES["plan_approvers"]).from_select(names, of_plans))
     approvers = select(literal(GROUP), made.created, made.transfer).where(made.obligations != "", made.submitted == 1)
     connection.execute(insert(_TABLES["transfer_approvers"]).from_select(("name", "created", "transfer"), approvers))
 

@@ -121,6 +121,14 @@ async def test_a_plan_waits_for_an_approver_only_while_an_approval_is_missing(si
 
 
 @pytest.mark.anyio
+async def test_those_who_may_approve_may_see_their_plans_of_a_person(site: Site) -> None:
+    plan = await plan_to_approve(site)
+    bea, vera = await site.person("bea", "approver"), await site.person("vera", "viewer")
+    assert [one.id for one in await bea.port.plans(person="ada")] == [plan.id]
+    assert (await vera.port.plans(person="ada")).items == []
+
+
+@pytest.mark.anyio
 async def test_of_two_missing_approvals_the_second_still_waits(site: Site) -> None:
     differing_files(site)
     await publish(site, APPROVED_OVERWRITES.replace("approval:approver:1", "approval:approver:2"))

@@ -16,9 +16,12 @@ from tests.service.refusals import refused
 from tests.service.test_listing import moved
 
 from headrace.api.access.acting import Acting
+from headrace.api.planning.plan_ways import Rights
+from headrace.api.planning.whose import Narrowed
 from headrace.api.settings import Settings
 from headrace.api.store.address import dialect_of, store_url
 from headrace.api.store.base import Base
+from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
 
 pytestmark = pytest.mark.anyio
@@ -228,6 +231,13 @@ async def test_a_state_that_there_is_not_is_refused_by_name(quiet_site: Site) ->
 # -- what the store does for a list --
 
 
+def test_a_label_is_looked_up_once_for_each_endpoint_and_end() -> None:
+    olga = Rights(person="pn_1", agent=None, reads_all=False, oversees=True, approves_as=frozenset())
+    labelled = Narrowed(ends=(("ep_1", "ep_2", "ep_3"),))
+    assert len(ways_to(olga, labelled, ())) == 3 * 2
+    assert len(ways_to(olga, labelled, (m.TransferState.FAILED, m.TransferState.PARTIAL))) == 3 * 2 * 2
+
+
 @contextmanager
 def told() -> Iterator[list[tuple[str, Any]]]:
     """Note the statements that read from the store inside the block."""
@@ -349,8 +359,37 @@ def steps_of(store: URL, statement: str, parameters: Any) -> int:  # noqa: ANN40
 @pytest.mark.parametrize("each_store", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("filled", [6000], indirect=True)
 async def test_what_fits_is_found_without_passing_all_that_does_not(filled: Site) -> None:
-    stewart = await steward(filled)
+    olga, stewart = await overseer(filled), await steward(filled)
+    otto = await filled.person("otto", "approver")
+    _, assistant = await filled.ada.token("transfer:read", agent="scribe")
     cases: dict[str, tuple[Acting, List]] = {
+        "own transfers of an endpoint that has one": (filled.ada.port, lambda port: port.transfers(endpoint="lab")),
+        "own transfers of it that failed": (
+            filled.ada.port,
+            lambda port: port.transfers(endpoint="lab", states=["failed", "partial"]),
+        ),
+        "counts of an endpoint that has one": (filled.ada.port, lambda port: port.transfer_counts(endpoint="lab")),
+        "own plans of an endpoint that has one": (filled.ada.port, lambda port: port.plans(endpoint="lab")),
+        "own plans of it that may start": (
+            filled.ada.port,
+            lambda port: port.plans(endpoint="lab", states=["ready", "expired"]),
+        ),
+        "transfers of an assistant that planned none": (assistant, lambda port: port.transfers()),
+        "counts of an assistant that planned none": (assistant, lambda port: port.transfer_counts()),
+        "plans of an assistant that planned none": (assistant, lambda port: port.plans()),
+        "plans of an assistant that planned none, two states": (
+            assistant,
+            lambda port: port.plans(states=["ready", "expired"]),
+        ),
+        "a person's plans, for who may approve none": (otto.port, lambda port: port.plans(person="ada")),
+        "a person's open plans, for who may approve none": (
+            otto.port,
+            lambda port: port.plans(person="ada", states=["ready", "expired"]),
+        ),
+        "an assistant's transfers of an endpoint": (
+            olga.port,
+            lambda port: port.transfers(agent="claude", endpoint="lab"),
+        ),
         "own plans that may start or have expired": (
             filled.ada.port,
             lambda port: port.plans(states=["ready", "expired"]),

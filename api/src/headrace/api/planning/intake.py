@@ -14,7 +14,7 @@ from headrace.api.events.broker import wait_for
 from headrace.api.jobs.port import Task
 from headrace.api.jobs.turns import InLine, Turns
 from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped
-from headrace.api.planning.plan_queries import Plans
+from headrace.api.planning.plan_queries import Plans, approvers_of
 from headrace.api.planning.plan_steps import objection_to
 from headrace.api.planning.requested import Requested
 from headrace.api.planning.words import Reading, Words
@@ -22,7 +22,7 @@ from headrace.api.policy.tuning import of_transfer
 from headrace.api.problems import KNOWN, problem_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointRow
-from headrace.api.store.tables_work import PlanRow
+from headrace.api.store.tables_work import PlanApproverRow, PlanRow
 from headrace.client import models as m
 from headrace.client.text import plural
 from headrace.guardrails import PERMIT_LIFETIME, ResolvedEndpoint, new_id, shown
@@ -265,6 +265,10 @@ class Intake:
             row.state, row.card = card.state, card.model_dump_json()
             if decision is not None:
                 row.obligations = tuple(map(str, decision.asks))
+                tx.add_all(
+                    PlanApproverRow(name=name, requester=row.requester, created=row.created, plan=row.id)
+                    for name in approvers_of(row)
+                )
                 row.policy_version = decision.policy_version
                 row.decision_context = decision.context_json
                 detail = {

@@ -1,12 +1,11 @@
 """Plans as people see them: finding, listing, explaining; and who may see which. A handle proves nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, false, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
 from sqlalchemy.orm import defer
 
 from headrace.api.caller import Caller
@@ -26,22 +25,19 @@ from headrace.api.planning.plan_steps import (
     state_reason,
     warnings,
 )
+from headrace.api.planning.plan_ways import KEPT, Rights, approvable_by, rights_of, visible_by, ways_to_plans
 from headrace.api.planning.redaction import Redaction, is_own, redacted
 from headrace.api.planning.whose import ANYBODYS, Narrowed, Narrowing
 from headrace.api.policy.versions import Policies
 from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
 from headrace.api.store.beginnings import begun_by
-from headrace.api.store.dialects import as_json, contains
+from headrace.api.store.dialects import as_json
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.api.store.ways import Way, first_of
-from headrace.auth import Role, Scope
 from headrace.client import models as m
 from headrace.guardrails import MAX_AHEAD, PLAN_LIFETIME, NeedsApproval, Obligation, parse_obligations
-
-OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
-"""Roles that see every plan and transfer. An approver sees what may need an approval."""
 
 _READY = PlanRow.state == m.PlanState.READY
 _UNSTARTED = PlanRow.unstarted.is_(True)
@@ -53,9 +49,6 @@ _DECLINED = (
     .exists()
 )
 _SENTENCE = as_json(PlanRow.card)["canonical_sentence"].as_string()
-KEPT = 256
-"""Conditions that are kept made, one for each caller's rights: making one costs more than asking the store."""
-_WAY = Way(select(PlanRow), PlanRow.id, PlanRow.created)
 _ROWS = (
     select(PlanRow)
     .where(PlanRow.id.in_(bindparam("ids", expanding=True)))
@@ -117,11 +110,9 @@ class Plans:
 
         Each exactly up to 1,000, which says `at least`.
         """
-        own = Narrowed(people=(caller.principal.id,))
-        ways = self._of_people(own, [m.PlanState.SURVEYING, m.PlanState.ASK])
-        startable = self._startable(), self._decided_now(), ~_REFUSED, ~_DECLINED
-        ways.append(_WAY.where(PlanRow.requester == caller.principal.id, *startable))
-        mine = [way.where(visible_to(caller)) for way in ways]
+        startable = and_(self._startable(), self._decided_now(), ~_REFUSED, ~_DECLINED)
+        is_open = [*self._states([m.PlanState.SURVEYING, m.PlanState.ASK]), startable]
+        mine = ways_to_plans(rights_of(caller), (caller.principal.id,), Narrowed(), is_open)
         async with self._core.database.read() as tx:
             waiting = (await self._awaiting(tx, caller, select(PlanRow.id))).limit(MAX_COUNTED).subquery()
             own_open = first_of(mine, MAX_COUNTED, newest=True).subquery()
@@ -149,14 +140,13 @@ class Plans:
             known = await whose.known(tx)
             if awaiting_me:
                 waiting = (await self._awaiting(tx, caller, select(PlanRow))).where(*known.conditions(PlanRow))
-                ways = [Way(waiting, PlanRow.id, PlanRow.created)]
+                ways = [Way(waiting.where(visible_to(caller)), PlanRow.id, PlanRow.created)]
                 if states:
                     ways = [way.where(or_(*self._states(states))) for way in ways]
             else:
-                ways = self._of_people(
-                    replace(known, people=known.people if whose.person else (caller.principal.id,)), states
-                )
-            ways = [found.made(way.where(visible_to(caller))) for way in ways]
+                people = (caller.principal.id,) if known.people is None else known.people
+                ways = ways_to_plans(rights_of(caller), people, known, self._states(states))
+            ways = [found.made(way) for way in ways]
             if after:
                 last = await self.row(tx, caller, after)
                 ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
@@ -170,13 +160,6 @@ class Plans:
             rows = {row.id: row for row in await tx.scalars(_ROWS, {"ids": ids[:limit]})}
             shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
         return m.Page(items=shown, next=shown[-1].id if more else None)
-
-    def _of_people(self, known: Narrowed, states: Sequence[m.PlanState]) -> list[Way[str]]:
-        """Return the ways to the plans of the people who are named, each along an index in the order of time."""
-        rest = replace(known, people=None).conditions(PlanRow)
-        kept = [[in_state] for in_state in self._states(states)] or [[]]
-        people = known.people or ("",)
-        return [_WAY.where(PlanRow.requester == person, *one, *rest) for person in people for one in kept]
 
     async def why(self, caller: Caller, plan: str) -> m.Decision:
         """Explain the decision on a plan; one without a decision is refused with where it stands."""
@@ -291,7 +274,7 @@ class Plans:
         mine = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.approver == caller.principal.id)
         mine = mine.where(ApprovalRow.expires > self._core.clock())
         return query.where(
-            approvable_by(caller),
+            approvable_by(rights_of(caller)),
             _READY,
             _UNSTARTED,
             PlanRow.expires > self._core.clock(),
@@ -312,55 +295,10 @@ def visible_to(caller: Caller) -> ColumnElement[bool]:
     return visible_by(rights_of(caller))
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
-    """What of a caller decides which plans and transfers are theirs to see."""
-
-    person: str
-    agent: str | None
-    reads_all: bool
-    oversees: bool
-    approves_as: frozenset[str]
-    """Roles and groups whose approvals the caller may give."""
-
-
-def rights_of(caller: Caller) -> Rights:
-    """Return the rights of now."""
-    principal = caller.principal
-    roles = {str(role) for role in principal.roles}
-    return Rights(
-        person=principal.id,
-        agent=principal.agent,
-        reads_all=principal.may(Scope.TRANSFER_READ_ALL),
-        oversees=bool(principal.roles & OVERSEERS),
-        # A group named like a role does not stand for it.
-        approves_as=frozenset(roles | (principal.groups - {str(role) for role in Role})),
-    )
-
-
-@lru_cache(KEPT)
-def visible_by(rights: Rights) -> ColumnElement[bool]:
-    """Which plans a caller with these rights may see."""
-    if rights.agent is not None and not rights.reads_all:
-        return and_(PlanRow.requester == rights.person, PlanRow.agent == rights.agent)
-    if rights.oversees:
-        return PlanRow.id.is_not(None)
-    return or_(PlanRow.requester == rights.person, _approvable_by(rights))
-
-
 @lru_cache(KEPT)
 def _visible_plan(rights: Rights) -> Select[PlanRow]:
     named = or_(PlanRow.id == bindparam("named"), PlanRow.digest == bindparam("named"))
     return select(PlanRow).where(named, visible_by(rights))
-
-
-def approvable_by(caller: Caller) -> ColumnElement[bool]:
-    """Which plans need an approval that somebody with the caller's roles and groups may give."""
-    return _approvable_by(rights_of(caller))
-
-
-def _approvable_by(rights: Rights) -> ColumnElement[bool]:
-    return or_(false(), *(contains(PlanRow.obligations, f"approval:{name}:") for name in sorted(rights.approves_as)))
 
 
 def is_expired(row: PlanRow, now: datetime) -> bool:

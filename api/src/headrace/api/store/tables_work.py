@@ -1,13 +1,16 @@
 """Tables of plans, consent, transfers and receipts."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from headrace.api.store.base import Base, Names, Sequence, Utc
 from headrace.api.store.tables_site import name_of
+
+_OPEN: Final = ("state", "unstarted", "expires")
+_ENDS: Final = ("source_endpoint", "destination_endpoint")
 
 
 class PlanRow(Base):
@@ -20,6 +23,10 @@ class PlanRow(Base):
         Index("ix_plans_state_unstarted_expires", "state", "unstarted", "expires"),
         Index("ix_plans_unstarted_created", "unstarted", "created", "id"),
         Index("ix_plans_base", "base"),
+        # A person's by endpoint or assistant, with what else a list asks of them: no row is read that does not fit.
+        Index("ix_plans_requester_source_endpoint", "requester", "source_endpoint", "created", "id", *_OPEN),
+        Index("ix_plans_requester_destination_endpoint", "requester", "destination_endpoint", "created", "id", *_OPEN),
+        Index("ix_plans_requester_agent", "requester", "agent", "created", "id", *_OPEN, *_ENDS),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
@@ -55,6 +62,18 @@ class PlanRow(Base):
     qos_class: Mapped[str] = mapped_column(String(64), default="bulk", server_default="bulk")
     unstarted: Mapped[bool] = mapped_column(default=True, server_default=false())
     """Whether no transfer carries it out: few do not, and lists of what is open find them by it."""
+
+
+class PlanApproverRow(Base):
+    """A role or group whose approval a plan needs, and which sees it therefore; the rest as of the plan."""
+
+    __tablename__ = "plan_approvers"
+    __table_args__ = (Index("ix_plan_approvers_plan", "plan"), {"sqlite_with_rowid": False})
+
+    name: Mapped[str] = mapped_column(String(1100), primary_key=True)
+    requester: Mapped[str] = mapped_column(String(40), primary_key=True)
+    created: Mapped[datetime] = mapped_column(Utc, primary_key=True)
+    plan: Mapped[str] = mapped_column(ForeignKey("plans.id"), primary_key=True)
 
 
 class ConfirmationRow(Base):
@@ -113,9 +132,17 @@ class TransferRow(Base):
         Index("ix_transfers_state_created", "state", "created", "id"),
         Index("ix_transfers_requester_created", "requester", "created", "id"),
         Index("ix_transfers_requester_state_created", "requester", "state", "created", "id"),
-        Index("ix_transfers_agent_created", "agent", "created", "id"),
+        Index("ix_transfers_agent_created", "agent", "created", "id", "state", *_ENDS, "requester"),
         Index("ix_transfers_source_endpoint_state_created", "source_endpoint", "state", "created", "id"),
         Index("ix_transfers_destination_endpoint_state_created", "destination_endpoint", "state", "created", "id"),
+        # These end with what else a list asks of them: no row is read that does not fit, or to be counted.
+        Index("ix_transfers_source_endpoint_created", "source_endpoint", "created", "id", "state"),
+        Index("ix_transfers_destination_endpoint_created", "destination_endpoint", "created", "id", "state"),
+        Index("ix_transfers_requester_source_endpoint", "requester", "source_endpoint", "created", "id", "state"),
+        Index(
+            "ix_transfers_requester_destination_endpoint", "requester", "destination_endpoint", "created", "id", "state"
+        ),
+        Index("ix_transfers_requester_agent", "requester", "agent", "created", "id", "state", *_ENDS),
         Index("ix_transfers_tidied_state", "tidied", "state"),
     )
 

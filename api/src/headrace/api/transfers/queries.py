@@ -13,7 +13,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import progress_of, wait_for
 from headrace.api.paging import MAX_COUNTED, page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
-from headrace.api.planning.plan_queries import KEPT, Rights, rights_of, visible_by
+from headrace.api.planning.plan_ways import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted
 from headrace.api.planning.whose import ANYBODYS, Narrowing
 from headrace.api.policy.qos import node_keys

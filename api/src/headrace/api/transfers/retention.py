@@ -20,6 +20,7 @@ from headrace.api.store.tables_work import (
     ApprovalRow,
     AttemptRow,
     ConfirmationRow,
+    PlanApproverRow,
     PlanRow,
     QuotaKeyRow,
     ReceiptRow,
@@ -41,7 +42,7 @@ _OF_TRANSFERS: Final = (
     QuotaKeyRow.transfer,
     TransferApproverRow.transfer,
 )
-_OF_PLANS: Final = (ConfirmationRow.plan, ApprovalRow.plan)
+_OF_PLANS: Final = (ConfirmationRow.plan, ApprovalRow.plan, PlanApproverRow.plan)
 _HISTORY = select(TransferEventRow.transfer).where(TransferEventRow.transfer == TransferRow.id).exists()
 
 

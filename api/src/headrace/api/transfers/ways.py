@@ -9,14 +9,14 @@ from dataclasses import replace
 
 from sqlalchemy import ColumnElement, select
 
-from headrace.api.planning.plan_queries import Rights
+from headrace.api.planning.plan_ways import Rights
 from headrace.api.planning.whose import Narrowed, one_of
 from headrace.api.store.tables_work import TransferApproverRow, TransferRow
 from headrace.api.store.ways import MOST_WAYS, Way
 from headrace.client import models as m
 
 _ROWS = Way(select(TransferRow), TransferRow.id, TransferRow.created)
-_EVERY_STATE = tuple(m.TransferState)
+Conditions = Sequence[ColumnElement[bool]]
 
 
 def ways_to(rights: Rights, known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
@@ -24,60 +24,65 @@ def ways_to(rights: Rights, known: Narrowed, states: Sequence[m.TransferState]) 
     if not all(known.ends):
         # An endpoint or label that there is not: nobody's transfers need be looked through for it.
         return [_none()]
-    in_states = [TransferRow.state.in_(states)] if states else []
-    if rights.oversees and (rights.agent is None or rights.reads_all):
-        return _among_all(known, states, in_states)
+    states = tuple(dict.fromkeys(states))
+    if rights.oversees and rights.only_planned_by is None:
+        return _among_all(known, states)
     found: list[Way[str]] = []
     if known.people is None or rights.person in known.people:
         own = replace(known, people=(rights.person,))
-        if rights.agent is not None and not rights.reads_all:
-            mine = TransferRow.agent == rights.agent
-            found += [way.where(mine) for way in _of_people(own, states)]
-        else:
+        if rights.only_planned_by is None:
             found += _of_people(own, states)
-    if rights.agent is None or rights.reads_all:
-        found += [_for_approver(name).where(*known.conditions(TransferRow), *in_states) for name in _names(rights)]
+        elif known.agent in {None, rights.only_planned_by}:
+            found += _of_people(replace(own, agent=rights.only_planned_by), states)
+    if rights.only_planned_by is None:
+        narrowed = [*known.conditions(TransferRow), *_in(states)]
+        found += [_for_approver(name).where(*narrowed) for name in sorted(rights.approves_as)]
     return found or [_none()]
 
 
-def _names(rights: Rights) -> list[str]:
-    return sorted(rights.approves_as)
-
-
-def _among_all(
-    known: Narrowed, states: Sequence[m.TransferState], in_states: Sequence[ColumnElement[bool]]
-) -> list[Way[str]]:
+def _among_all(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
     if known.people is not None:
         return _of_people(known, states)
-    if known.ends:
-        of_ends = list(_of_endpoints(known, states or _EVERY_STATE))
+    if known.agent is None and known.ends:
+        # The index of an endpoint goes by state as well, where one is asked for: few may have it.
+        of_ends = list(_of_endpoints(_ROWS, known, [[TransferRow.state == state] for state in states] or [[]]))
         if len(of_ends) <= MOST_WAYS:
             return of_ends
     elif known.agent is None and states:
-        return [_ROWS.where(TransferRow.state == state) for state in dict.fromkeys(states)]
+        return [_ROWS.where(TransferRow.state == state) for state in states]
     # By the assistant's index if one is named, else from the newest on: what many endpoints have is soon found.
-    return [_ROWS.where(*known.conditions(TransferRow), *in_states)]
+    return [_ROWS.where(*known.conditions(TransferRow), *_in(states))]
 
 
 def _of_people(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
     """Return the ways to the transfers of the people who are named."""
-    rest = replace(known, people=None).conditions(TransferRow)
-    alone = [TransferRow.requester == person for person in known.people or ()]
-    if not states:
-        return [_ROWS.where(person, *rest) for person in alone] or [_none()]
-    return [
-        _ROWS.where(person, TransferRow.state == state, *rest) for person in alone for state in dict.fromkeys(states)
-    ] or [_none()]
+    rest = replace(known, people=None)
+    found: list[Way[str]] = []
+    for person in known.people or ():
+        rows = _ROWS.where(TransferRow.requester == person)
+        if known.agent is None and known.ends:
+            found += _of_endpoints(rows, rest, [_in(states)])
+        elif known.agent is None and states:
+            found += [rows.where(TransferRow.state == state) for state in states]
+        else:
+            found.append(rows.where(*rest.conditions(TransferRow), *_in(states)))
+    if len(found) > MOST_WAYS:
+        return [_ROWS.where(*known.conditions(TransferRow), *_in(states))]
+    return found or [_none()]
 
 
-def _of_endpoints(known: Narrowed, states: Sequence[m.TransferState]) -> Iterator[Way[str]]:
-    """Yield the ways to the transfers from or to the endpoints of the first group."""
+def _of_endpoints(rows: Way[str], known: Narrowed, in_states: Sequence[Conditions]) -> Iterator[Way[str]]:
+    """Yield the ways to those of `rows` that go from or to the endpoints of the first group."""
     first, *others = known.ends
     rest = replace(known, ends=tuple(others)).conditions(TransferRow)
     for endpoint in first:
         for end in (TransferRow.source_endpoint, TransferRow.destination_endpoint):
-            for state in dict.fromkeys(states):
-                yield _ROWS.where(end == endpoint, TransferRow.state == state, *rest)
+            for state in in_states:
+                yield rows.where(end == endpoint, *state, *rest)
+
+
+def _in(states: Sequence[m.TransferState]) -> Conditions:
+    return [TransferRow.state.in_(states)] if states else []
 
 
 def _for_approver(name: str) -> Way[str]:
