@@ -16,7 +16,7 @@ from tests.service.refusals import refused
 from typer.testing import CliRunner
 
 from headrace.api.app.service import Service
-from headrace.api.audit import strangers
+from headrace.api.audit import check, strangers
 from headrace.api.audit.command import audit
 from headrace.api.audit.heads import Head, HeadsFile, last_head
 from headrace.api.clock import utc_now
@@ -210,6 +210,22 @@ async def test_a_short_check_notices_what_is_gone_below_its_checkpoint(quiet_sit
     connection.commit()
     connection.close()
     assert (await quiet_site.use_cases.audit.verify()).broken_at == 2
+
+
+@pytest.mark.anyio
+async def test_short_checks_count_what_is_below_their_checkpoint_a_part_each_in_turn(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "COUNTED", 2)
+    whole = await quiet_site.use_cases.audit.verify()
+    assert whole.events > 2 * 2
+    connection = sqlite3.connect(quiet_site.settings.data / "headrace.sqlite")
+    connection.execute("DELETE FROM audit WHERE sequence = 4")
+    connection.commit()
+    connection.close()
+    first, second = [await quiet_site.use_cases.audit.verify() for _ in range(2)]
+    assert (first.intact, first.checked_before) == (True, whole.events), "events 1 and 2"
+    assert second.broken_at == 4, "events 3 and 4"
 
 
 @pytest.mark.anyio

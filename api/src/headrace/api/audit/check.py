@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event
+from typing import Final
 
 from sqlalchemy import URL, Connection, String, func, select, type_coerce
 
@@ -21,6 +22,11 @@ from headrace.guardrails import ChainVerdict, digest, verify_chain
 
 CHECKPOINT_FOR = timedelta(hours=24)
 """For so long, events that this process found whole are not read again, unless a full check is asked for."""
+COUNTED: Final = 20_000
+"""A short check counts so many of the events that were checked before, the next check the next ones, all in turn.
+
+Counting ten million takes many seconds; events that are gone elsewhere are noticed by a later check, or the full one.
+"""
 _ROWS = Base.metadata.tables[AuditRow.__tablename__].c
 
 
@@ -37,7 +43,7 @@ class Checks:
     """Checks of one service's chain: in a thread of their own, at most one full and one short check at a time.
 
     Whoever asks while a check runs gets its answer. A short check reads only what came after the last checkpoint,
-    and that the checkpoint itself is still there.
+    and that the checkpoint itself is still there, with some of the events before it: others each time.
     """
 
     def __init__(self, url: URL, heads: HeadsFile, clock: Clock) -> None:
@@ -49,6 +55,8 @@ class Checks:
         self._closing = Event()
         self._running: dict[bool, asyncio.Task[m.AuditVerdict]] = {}
         self._checkpoint: Checkpoint | None = None
+        self._counted = 0
+        """Up to which event short checks have counted those that were checked before."""
 
     async def verdict(self, *, full: bool) -> m.AuditVerdict:
         """Check the chain; `full` reads it from the first event on, whatever was checked before."""
@@ -76,19 +84,28 @@ class Checks:
         return verdict
 
     def _read(self, since: Checkpoint | None) -> m.AuditVerdict:
-        return verify_store(self._url, self._heads.last(), since=since, stopped=self._closing.is_set)
+        counted = self._counted
+        if since is not None:
+            self._counted = counted + COUNTED if counted + COUNTED < since.sequence else 0
+        return verify_store(self._url, self._heads.last(), since=since, counted=counted, stopped=self._closing.is_set)
 
 
 def verify_store(
-    url: URL, head: Head | None, *, since: Checkpoint | None = None, stopped: Callable[[], bool] = lambda: False
+    url: URL,
+    head: Head | None,
+    *,
+    since: Checkpoint | None = None,
+    counted: int = 0,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> m.AuditVerdict:
     """Check the chain in the store at `url`: links, hashes, search columns, and the exported `head`.
 
-    With `since`, only that checkpoint and what came after it. Raises `shutting_down` soon after `stopped` says so.
+    With `since`, only that checkpoint, what came after it, and that the `COUNTED` events after `counted` are there;
+    when one of them is not, all. Raises `shutting_down` soon after `stopped` says so.
     """
     altered: list[int] = []
     with dialect_of(url).reading_engine(url).connect() as connection:
-        if since is not None and not _holds(connection, since):
+        if since is not None and not _holds(connection, since, counted):
             return verify_store(url, head, stopped=stopped)
         if since is not None and head is not None and head.sequence <= since.sequence:
             head = None if _hash_of(connection, head.sequence) == head.hash else head
@@ -119,10 +136,11 @@ def _verdict(verdict: ChainVerdict, altered: list[int], since: Checkpoint | None
     )
 
 
-def _holds(connection: Connection, point: Checkpoint) -> bool:
-    """Whether the events up to a checkpoint still seem to be there: their number, and the last one's hash."""
-    count = connection.scalar(select(func.count()).where(_ROWS.sequence <= point.sequence))
-    return count == point.sequence and _hash_of(connection, point.sequence) == point.hash
+def _holds(connection: Connection, point: Checkpoint, counted: int) -> bool:
+    """Whether the events up to a checkpoint still seem to be there: the last one's hash, and the number of some."""
+    until = min(counted + COUNTED, point.sequence)
+    count = connection.scalar(select(func.count()).where(_ROWS.sequence > counted, _ROWS.sequence <= until))
+    return count == until - counted and _hash_of(connection, point.sequence) == point.hash
 
 
 def _hash_of(connection: Connection, sequence: int) -> str | None:
