@@ -78,11 +78,12 @@ class Many:
         with (self.folder / f"{name}.log").open("a") as log:
             popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=kept)
         assert popen.stdout is not None
-        answers, _, _ = select.select([popen.stdout], [], [], READY_S)
+        process = Process(f"http://127.0.0.1:{port}", popen, {})
+        self.processes[name] = process  # also one that never answers is ended with the site
+        answers, _, _ = select.select([popen.stdout], [], [], 2 * READY_S)
         line = popen.stdout.readline() if answers else ""
         assert line, (self.folder / f"{name}.log").read_text(encoding="utf-8")
-        process = Process(f"http://127.0.0.1:{port}", popen, json.loads(line))
-        self.processes[name] = process
+        process.ready |= json.loads(line)
         return process
 
     def roles(self) -> tuple[str, str]:

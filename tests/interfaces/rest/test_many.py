@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, aclosing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -17,7 +18,7 @@ from demo.stage import surroundings
 from sqlalchemy import make_url
 from tests.servers.disk import fill, mounted
 from tests.servers.headrace import HEADRACE
-from tests.servers.many import Many, many
+from tests.servers.many import Many, Process, many
 from tests.servers.otlp import otlp_receiver
 from tests.servers.postgres import Postgres, postgres_running
 from tests.servers.stores import postgres
@@ -250,10 +251,7 @@ async def test_a_process_that_may_lead_and_can_not_waits_until_it_can_and_says_w
                     # It takes as long as a request waits for a leader, which is as long as a new one tried to start.
                     assert await codes_until(port, "no_leader") == {"no_leader"}
                     assert other.popen.poll() is None
-                    async with httpx2.AsyncClient() as monitoring:
-                        ready = await monitoring.get(other.ready["metrics"].replace("/metrics", "/ready"))
-                    assert ready.status_code == 503
-                    reached, obstacle = ready.json()["said"]
+                    reached, obstacle = (await readiness(other))["said"]
                     assert f"process {site.processes['one'].popen.pid} on the host" in reached
                     assert re.search(said, obstacle), obstacle
                     log = await asyncio.to_thread((tmp_path / "two.log").read_text, encoding="utf-8")
@@ -264,16 +262,27 @@ async def test_a_process_that_may_lead_and_can_not_waits_until_it_can_and_says_w
 
 async def test_a_leader_that_can_not_ask_the_database_leads_no_more_until_it_can(tmp_path: Path) -> None:
     with postgres_running() as own:
-        async with many(tmp_path, own.database()) as site:
+        async with many(tmp_path, own.database(), metrics_listen="127.0.0.1:0") as site:
             await asyncio.to_thread(site.start, "one")
             await site.first_admin("one")
             await asyncio.to_thread(own.stop)
             async with site.port("one") as port:
                 codes = await codes_until(port, "no_leader")
                 assert codes <= {"no_leader", "store_failed", "request_timeout", "service_timeout"}
+                [_, why] = (await readiness(site.processes["one"]))["said"]
+                assert "can't be asked who leads: it can't be reached; start the database server" in why
                 await asyncio.to_thread(own.start)
                 await codes_until(port, "")
                 assert (await port.verify_audit()).intact
+
+
+async def readiness(process: Process) -> dict[str, Any]:
+    """What a process that passes on, and reaches nobody, says of it."""
+    async with httpx2.AsyncClient() as monitoring:
+        answer = await monitoring.get(process.ready["metrics"].replace("/metrics", "/ready"))
+    said: dict[str, Any] = answer.json()
+    assert (answer.status_code, said["ready"], said["reasons"]) == (503, False, ["no_leader"])
+    return said
 
 
 async def codes_until(port: HttpHeadrace, wanted: str) -> set[str]:

@@ -121,6 +121,29 @@ async def test_a_request_is_passed_on_as_it_is_under_the_name_of_the_site() -> N
     assert "\r\nte:" not in head
 
 
+async def test_of_many_requests_that_wait_for_a_leader_one_looks_for_it() -> None:
+    async def answer(request: bytes, writer: asyncio.StreamWriter) -> None:
+        first = b"HTTP/1.1 204 No Content\r\n\r\n" if b"/peer " in request.splitlines()[0] else b""
+        writer.write(first or b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+
+    asked, loop = 0, asyncio.get_running_loop()
+    async with relay_to(answer) as known:
+        leads_from, leader = loop.time() + 1, known._leader  # noqa: SLF001 - whom it knows
+
+        def later() -> Peer | None:
+            nonlocal asked
+            asked += 1
+            return leader() if loop.time() >= leads_from else None
+
+        waiting = Relay(later, SITE, [OWN], 60)
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(waiting), base_url=OWN) as client:
+            answers = await asyncio.gather(*(client.post("/api/v1/plans") for _ in range(50)))
+        await waiting.close()
+    assert {answer.status_code for answer in answers} == {200}
+    # Each before it waits and after it, and the one that looks: twice each time (who it is, and whether it answers).
+    assert asked < 50 + 50 + 2 * 15, asked
+
+
 async def test_a_process_that_passes_on_says_whom_it_can_not_reach_and_why_nobody_leads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

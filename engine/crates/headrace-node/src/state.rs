@@ -185,11 +185,7 @@ pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
     let key = random_key()?;
     let text = format!("{}\n", headrace_core::value::Digest(key.seed()));
     remove_unfinished(path)?;
-    // Of no two processes, so that none gives a name to what another one still writes.
-    let unfinished = unfinished_name(
-        path,
-        &headrace_core::value::Digest(random_bytes()?).to_string(),
-    );
+    let unfinished = unfinished_beside(path)?;
     let written = (|| {
         let mut file = OpenOptions::new()
             .write(true)
@@ -209,6 +205,12 @@ pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
 }
 
 const UNFINISHED: &str = ".unfinished";
+
+/// A name of no two writers, so that none gives the name to what another one still writes.
+fn unfinished_beside(path: &Path) -> Result<PathBuf, Problem> {
+    let unique = headrace_core::value::Digest(random_bytes()?);
+    Ok(unfinished_name(path, &unique.to_string()))
+}
 
 fn unfinished_name(path: &Path, unique: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -278,11 +280,7 @@ pub(crate) fn replace_durably(
     mode: u32,
     fill: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), Problem> {
-    // Of no two writers, so that none gives the name to what another one still writes.
-    let unfinished = unfinished_name(
-        path,
-        &headrace_core::value::Digest(random_bytes()?).to_string(),
-    );
+    let unfinished = unfinished_beside(path)?;
     let written = (|| {
         let mut file = OpenOptions::new()
             .write(true)

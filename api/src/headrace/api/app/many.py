@@ -306,8 +306,9 @@ class OneOfMany:
                     if not await self._lock.lead():
                         _log.error("another process of the site leads now; this one passes requests on")
                         return
-                known = loop.time()
-            except UNKNOWN:
+                known, self._unknown = loop.time(), None
+            except UNKNOWN as error:
+                self._unknown = trouble_of_asking(error)
                 if loop.time() - known > _UNSURE_S:
                     _log.error(
                         "the database could not be asked for %.0f s who leads; this one leads no more", _UNSURE_S

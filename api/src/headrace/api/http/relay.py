@@ -84,6 +84,7 @@ class Relay:
         self._silence_s = answer_s + _CONNECT_S
         self._peer: Peer | None = None
         self._transport: httpx2.AsyncHTTPTransport | None = None
+        self._looking: asyncio.Task[None] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and its answer back; who goes away ends it."""
@@ -126,7 +127,13 @@ class Relay:
         return f"{peer.name} led the site last, and what answers at {peer.url} is another program"
 
     async def close(self) -> None:
-        """Close the connections to the leader."""
+        """Close the connections to the leader, and look for none any more."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+        await self._disconnect()
+
+    async def _disconnect(self) -> None:
         transport, self._transport, self._peer = self._transport, None, None
         if transport is not None:
             await transport.aclose()
@@ -144,10 +151,11 @@ class Relay:
                     _log.warning("the leader went away while it worked on a request: %s", error)
                     await problem_response(make(Code.UNANSWERED, _UNANSWERED))(scope, receive, send)
                     return
-            if asyncio.get_running_loop().time() >= limit:
+            left_s = limit - asyncio.get_running_loop().time()
+            if left_s <= 0:
                 await problem_response(make(Code.NO_LEADER, self._nobody()))(scope, receive, send)
                 return
-            await asyncio.sleep(_AGAIN_S)
+            await (self._leader_answers(left_s) if not_asked else asyncio.sleep(_AGAIN_S))
         try:
             kept = [(name, value) for name, value in answer.headers.raw if name.lower() not in _NOT_PASSED_BACK]
             await send({"type": "http.response.start", "status": answer.status_code, "headers": kept})
@@ -169,7 +177,7 @@ class Relay:
             message = "nobody is known to lead"
             raise httpx2.ConnectError(message)
         if self._transport is None or peer != self._peer:
-            await self.close()
+            await self._disconnect()
             # Each request has a connection of its own: none is used in the instant in which the leader closes it.
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
             self._transport, self._peer = httpx2.AsyncHTTPTransport(peer.trusted, trust_env=False, limits=limits), peer
@@ -183,6 +191,22 @@ class Relay:
             },
         )
         return await self._transport.handle_async_request(request)
+
+    async def _leader_answers(self, limit_s: float) -> None:
+        """Wait until a leader answers, at most so long. One asks for all who wait.
+
+        Many that each asked would take the time that this process needs to lead.
+        """
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look(), name="look for a leader")
+        await asyncio.wait({self._looking}, timeout=limit_s)
+
+    async def _look(self) -> None:
+        limit = asyncio.get_running_loop().time() + TAKEOVER_S
+        while True:
+            await asyncio.sleep(_AGAIN_S)
+            if await self.reaches_leader() or asyncio.get_running_loop().time() >= limit:
+                return
 
     def _nobody(self) -> str:
         return f"no process of this site leads at the moment{self._why_nobody()}, and nothing was done; try again later"
