@@ -1,3 +1,5 @@
+import errno
+import os
 import re
 import sqlite3
 from pathlib import Path
@@ -44,6 +46,16 @@ def test_what_is_the_matter_with_the_store_is_told_apart(said: str, code: str) -
     problem = problem_of(OperationalError("UPDATE nodes", None, sqlite3.OperationalError(said)))
     assert problem.code == code
     assert ("full" in problem.detail) == (code == "store_full")
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "store_full"), (errno.EROFS, "store_failed")])
+def test_a_data_folder_that_can_not_be_written_is_named_in_the_log_with_its_host_and_to_nobody_else(
+    number: int, code: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    problem = problem_of(OSError(number, os.strerror(number), "/srv/headrace/policy.published"))
+    assert (problem.status, problem.code) == (503, code)
+    assert "/srv" not in problem.model_dump_json()
+    assert f"`/srv/headrace/policy.published` on the host `{os.uname().nodename}`" in caplog.text
 
 
 def test_a_refusal_names_code_fields_and_what_it_is_about() -> None:

@@ -12,6 +12,7 @@ from tests.servers.site import WAIT_S, Site, digest_of
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
+from headrace.api.app.answering import standing_halts
 from headrace.api.data_folder import HALT
 from headrace.api.errors import ServiceError
 from headrace.api.people.sql_identities import SqlIdentityStore
@@ -212,3 +213,24 @@ async def test_an_id_halts_its_person_whoever_takes_it_for_a_name(quiet_site: Si
     await store.arrive(friend, "pn_1", core.clock())
     halted = await operator.port.halt(asked("person", mal.principal.id))
     assert (halted.subject, halted.subject_name) == (mal.principal.id, "mal")
+
+
+@pytest.mark.anyio
+async def test_a_start_says_what_is_halted_from_before_and_how_it_goes_on(
+    quiet_site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    data, ada = quiet_site.settings.data, quiet_site.ada
+    assert await standing_halts(quiet_site.service) == []
+    halt = await ada.port.halt(m.HaltRequest(scope="agent", subject="helper", reason="water\nin the hall"))
+    (data / HALT).write_text("a copy was put back", encoding="utf-8")
+    (data / "last-start.new").mkdir()
+    await quiet_site.restart()
+    said = await standing_halts(quiet_site.service)
+    assert said[0].startswith("everything, and nothing of it is started or moved: a copy was put back")
+    assert f"(to go on: remove the file `{data / HALT}`)" in said[0]
+    assert said[1].startswith("the agent `helper`, and nothing of it is started or moved: water")
+    assert f"(to go on: `headrace release {halt.id}`)" in said[1]
+    assert "\n" not in said[1]
+    assert f"halted: {said[1]}" in caplog.text
+    # What can't be kept for the next start stops none.
+    assert f"can't be kept for the next one: `{data}/last-start.new` on the host" in caplog.text

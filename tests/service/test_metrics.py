@@ -22,6 +22,8 @@ from headrace.api.policy.versions import Policies
 from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.api.store.tables_work import PlanRow
+from headrace.api.store.words import remedy, trouble_in_words
+from headrace.api.store_trouble import Trouble
 from headrace.client import models as m
 
 HOST = "127.0.0.1:8470"
@@ -69,14 +71,17 @@ async def test_a_node_that_went_away_is_told_by_its_name(site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_what_can_not_be_written_is_not_ready_and_figures_are_told_all_the_same(quiet_site: Site) -> None:
-    assert (await asked(quiet_site, "/ready")).json() == {"ready": True, "reasons": []}
+    assert (await asked(quiet_site, "/ready")).json() == {"ready": True, "reasons": [], "said": []}
     async with quiet_site.service.whole.core.database.write() as tx:
         await tx.execute(text("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'full'); END"))
     quiet_site.clock.shift += FRESH
     answer = await asked(quiet_site, "/ready")
-    assert (answer.status_code, answer.json()) == (
-        HTTPStatus.SERVICE_UNAVAILABLE, {"ready": False, "reasons": ["audit_unwritable"]},
-    )  # fmt: skip
+    told = answer.json()
+    assert (answer.status_code, told["ready"]) == (HTTPStatus.SERVICE_UNAVAILABLE, False)
+    assert told["reasons"] == ["audit_unwritable"]
+    url = quiet_site.service.whole.core.database.url
+    assert trouble_in_words(url, Trouble.FULL, "written") in told["said"][0]
+    assert remedy(url, Trouble.FULL) in told["said"][0]
     assert (await asked(quiet_site, "/live")).status_code == HTTPStatus.OK
     found = (await asked(quiet_site, "/metrics")).text
     assert "\nheadrace_ready 0.0\n" in found

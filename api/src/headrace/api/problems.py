@@ -1,10 +1,13 @@
 """The one place where refusals become problem documents: status, stable code, public message. Details go to the log."""
 
+import errno
 import logging
 from http import HTTPStatus as Status
+from typing import Final
 
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
+from headrace.api.durable import place_in_words
 from headrace.api.errors import Code, ServiceError
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import AuthCode, AuthError
@@ -142,8 +145,8 @@ def problem_of(error: BaseException, *, instance: str | None = None) -> m.Proble
         return error.problem
     if isinstance(error, DataError):
         return make(Code.INVALID_REQUEST, _NOT_KEPT, instance=instance)
-    if isinstance(error, SQLAlchemyError):
-        return _store_problem(error, instance)
+    if isinstance(error, SQLAlchemyError | OSError) and (kept := _kept(error)):
+        return make(*kept, instance=instance)
     if not isinstance(error, KNOWN):
         _log.error("an error that nobody expected", exc_info=error)
         return make(
@@ -171,6 +174,22 @@ _STATE_FAILED = (
 
 _NOT_KEPT = "a text of the request can't be kept: it holds a NUL character, or it is too long; send it without"
 
+_LOOK = "see whether the change was made before you try again"
+_FOLDER_FULL = (
+    Code.STORE_FULL,
+    f"the disk of the service's data folder is full; an operator must make room, and {_LOOK}",
+)
+_FOLDER_AWAY = (
+    Code.STORE_FAILED,
+    f"the service's data folder can't be read or written; an operator must look at it, and {_LOOK}",
+)
+_OF_DISK: Final = {
+    errno.ENOSPC: _FOLDER_FULL,
+    errno.EDQUOT: _FOLDER_FULL,
+    errno.EROFS: _FOLDER_AWAY,
+    errno.EIO: _FOLDER_AWAY,
+    errno.ESTALE: _FOLDER_AWAY,
+}
 _UNKNOWN = (Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what")
 _OF_STORE = {
     Trouble.FULL: (
@@ -196,11 +215,15 @@ _OF_STORE = {
 }
 
 
-def _store_problem(error: SQLAlchemyError, instance: str | None) -> m.Problem:
-    """Say what the store could not do; whoever asked may try again, and an operator finds the details in the log."""
-    _log.error("the store could not be used", exc_info=error)
-    code, detail = _OF_STORE.get(trouble_of(error), _UNKNOWN)
-    return make(code, detail, instance=instance)
+def _kept(error: SQLAlchemyError | OSError) -> tuple[Code, str] | None:
+    """Say what store or data folder could not do; an operator finds the details in the log. Nothing of other files."""
+    if isinstance(error, SQLAlchemyError):
+        _log.error("the store could not be used", exc_info=error)
+        return _OF_STORE.get(trouble_of(error), _UNKNOWN)
+    found = _OF_DISK.get(error.errno or 0)
+    if found is not None:
+        _log.error("a file of the service can't be used: %s", place_in_words(error), exc_info=error)
+    return found
 
 
 def make(
