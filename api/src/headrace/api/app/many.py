@@ -155,6 +155,8 @@ class OneOfMany:
                 self._unknown = None
                 if leads:
                     return True
+                if asyncio.get_running_loop().time() - self._said_at > 2 * _REMIND_S:
+                    self._said = ""  # another one has led since
             except UNKNOWN as error:
                 before, self._unknown = self._unknown, trouble_of_asking(error)
                 if before != self._unknown:
@@ -211,13 +213,13 @@ class OneOfMany:
                 await opened.enter_async_context(app.router.lifespan_context(app))
                 leader = await opened.enter_async_context(self._letting_others_in(app))
                 link = await bootstrap(service, recover=self._recover_admin and not self._announced)
+                halted = await standing_halts(service)
                 leader.write(self._settings.data)
                 _log.info("process %d leads the site from now on", os.getpid())
                 self._front.app = app
                 self._monitoring.app = create_operation_app(service.whole.use_cases.metrics)
                 hub = self._place.settings.hub_told(service.whole.core.hub.address)
                 metrics = metrics_url(self._place.for_monitoring)
-                halted = await standing_halts(service)
                 recovers = self._recover_admin
                 self._announce(Ready(self._place.public_url, hub, link, metrics, recovers=recovers, halted=halted))
                 await _first(self._ending.wait(), self._lost())
