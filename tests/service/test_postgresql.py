@@ -57,6 +57,11 @@ async def test_a_second_service_on_the_database_is_refused_by_name(
     await quiet_site.person("bob", "requester")
 
 
+async def test_no_list_waits_for_its_statement_to_be_compiled(quiet_site: Site) -> None:
+    async with quiet_site.service.whole.core.database.read() as tx:
+        assert await tx.scalar(text("SHOW jit")) == "off"
+
+
 async def test_a_change_waits_until_the_one_of_another_process_has_ended(postgres: Postgres) -> None:
     url = store_url(postgres.migrated(), Path())
     first, other = Database(url), Database(url)

@@ -4,6 +4,8 @@ from datetime import timedelta
 import pytest
 from tests.pure.api.people import NOW, assistant, person
 
+from headrace.api.transfers import transfer_steps
+from headrace.api.transfers.state_machine import Wish, against_wish
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step, objection_to
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
@@ -81,6 +83,18 @@ def test_each_caller_may_steer_what_is_theirs(
     [shown] = [one for one in allowed_actions(transfer, caller) if one.action == action]
     assert shown.allowed is (code is None)
     assert bool(shown.reason) is not shown.allowed
+
+
+def test_what_may_be_done_asks_the_state_machine_once_for_each_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Wish] = []
+
+    def noted(state: m.TransferState, wish: Wish, wanted: Wish) -> str | None:
+        asked.append(wanted)
+        return against_wish(state, wish, wanted)
+
+    monkeypatch.setattr(transfer_steps, "against_wish", noted)
+    allowed_actions(RUNNING, ADA)
+    assert sorted(asked) == sorted(Wish)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,9 @@ _SERVICE: Final = 2
 LEADER: Final = 3
 _LOCK_THE_WRITER: Final = f"SELECT pg_advisory_xact_lock({LOCKS}, {_WRITER})"
 _BE_ALONE: Final = f"SELECT pg_advisory_lock({LOCKS}, {_SERVICE})"
-LIMITS: Final = {
+LIMITS: Final[dict[str, int | str]] = {
+    # Our statements are short: compiling one that seems long takes some hundred milliseconds, and saves none.
+    "jit": "off",
     "lock_timeout": 10_000,
     # A process that stands still in a writing transaction loses it after this time (ms), and others go on.
     "idle_in_transaction_session_timeout": 60_000,

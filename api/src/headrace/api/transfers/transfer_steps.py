@@ -63,11 +63,15 @@ class TransferStatus:
 
 def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a transfer, and why the caller may not take it."""
-    objections = ((action, objection_to(transfer, caller, action)) for action in _OBJECTIONS)
-    return [
-        m.AllowedAction(action=action, allowed=objection is None, reason=objection.detail if objection else "")
-        for action, objection in objections
-    ]
+    # Each question once: a page asks them of 200 transfers, which is much of what it costs.
+    answers = {question: question(transfer, caller) for question in _QUESTIONS}
+    found = []
+    for action, question in _OBJECTIONS.items():
+        objection = answers[question]
+        found.append(
+            m.AllowedAction(action=action, allowed=False, reason=objection.detail) if objection else _ALLOWED[action]
+        )
+    return found
 
 
 def objection_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
@@ -227,15 +231,18 @@ def _run_again_objection(transfer: TransferStatus, caller: Principal) -> Objecti
     return missing(caller, "create_plan")
 
 
+_cancel_objection: Final = _wish_objection(Wish.CANCEL)
 _OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Objection]]] = {
     "pause": _pause_objection,
     "resume": _wish_objection(Wish.RUN),
-    "cancel": _wish_objection(Wish.CANCEL),
+    "cancel": _cancel_objection,
     "retry": _retry_objection,
-    "set_rate": _wish_objection(Wish.CANCEL),  # whatever can still be canceled
-    "set_class": _wish_objection(Wish.CANCEL),
-    "set_deadline": _wish_objection(Wish.CANCEL),
+    "set_rate": _cancel_objection,  # whatever can still be canceled
+    "set_class": _cancel_objection,
+    "set_deadline": _cancel_objection,
     "halt": _halt_objection,
     "release": _release_objection,
     "run_again": _run_again_objection,
 }
+_QUESTIONS: Final = tuple(dict.fromkeys(_OBJECTIONS.values()))
+_ALLOWED: Final = {action: m.AllowedAction(action=action, allowed=True) for action in _OBJECTIONS}
