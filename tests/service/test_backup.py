@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 from demo.stage import surroundings
-from sqlalchemy import URL, select
+from sqlalchemy import URL, Engine, event, select
 from tests.servers.headrace import HEADRACE
 from tests.servers.many import many
 from tests.servers.postgres import Postgres
@@ -164,6 +164,34 @@ def test_a_store_is_copied_whole_or_not_at_all(each_store: URL, tmp_path: Path) 
     assert copy_store(source, each_store) == 1
     with pytest.raises(Exception, match="holds rows"):
         copy_store(source, each_store)
+
+
+def test_a_copy_takes_rows_as_they_lie_and_keeps_what_refers_to_a_later_one(each_store: URL, tmp_path: Path) -> None:
+    (folder := tmp_path / "source").mkdir()
+    source = store_url("", folder)
+    migrate(source)
+    _person(source)
+    plans, common = Base.metadata.tables["plans"], {"state": "failed", "requester": "pn_1", "door": "api", "card": "{}"}
+    rows = [
+        {**common, "id": id_, "base": base, "timezone": "UTC", "created": utc_now()}
+        for id_, base in (("pl_2", "pl_1"), ("pl_1", None))
+    ]
+    with dialect_of(source).whole_engine(source).begin() as connection:
+        connection.execute(plans.insert(), rows)
+    read: list[str] = []
+
+    def note(*arguments: object) -> None:
+        read.append(str(arguments[2]))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        assert copy_store(source, each_store) == 1 + 2
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+    with dialect_of(each_store).reading_engine(each_store).connect() as connection:
+        copied = connection.execute(select(plans.c.id, plans.c.base)).all()
+    assert sorted(copied) == [("pl_1", None), ("pl_2", "pl_1")]
+    assert not [one for one in read if one.startswith("SELECT plans") and "ORDER BY" in one], "nothing is sorted"
 
 
 def _person(url: URL) -> None:
