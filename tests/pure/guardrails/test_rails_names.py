@@ -1,4 +1,8 @@
 # ruff: noqa: RUF001 - look-alike letters are what is tested here
+import json
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +17,10 @@ from headrace.guardrails import (
     sized,
     unescape_component,
 )
+from headrace.guardrails.intents.text import folded
+from headrace.guardrails.rails.routes import PART_PREFIX, TRASH
+
+RESERVED = Path(__file__).parents[3] / "conformance" / "text" / "reserved.json"
 
 
 @given(st.text(), st.integers(3, 50))
@@ -110,6 +118,26 @@ def test_a_dangerous_path_is_refused_by_its_rule(text: str, rule: str) -> None:
     with pytest.raises(Refused) as refused:
         read_path(text)
     assert refused.value.code == rule
+
+
+def test_no_path_names_what_nodes_keep_for_themselves_in_another_spelling() -> None:
+    cases = json.loads(RESERVED.read_text("utf-8"))
+    assert {name for name, reserved in cases.items() if reserved} > {".Headrace-Trash", ".HEADRACE-PART-tr_1"}
+    for name, reserved in cases.items():
+        path = f"/raw/{name}/2026-12-27-tr_1/phi"
+        if reserved and name != TRASH and not name.startswith(PART_PREFIX):
+            with pytest.raises(Refused) as refused:
+                read_path(path)
+            assert refused.value.code == "reserved_name", name
+        else:
+            assert read_path(path)[1] == name
+
+
+def test_the_cases_of_reserved_names_hold_every_character_that_unicode_folds_into_them() -> None:
+    cases = json.loads(RESERVED.read_text("utf-8"))
+    folds = {one: folded(one) for one in map(chr, range(0x80, sys.maxunicode + 1)) if not "\ud800" <= one <= "\udfff"}
+    parts = {one for one, plain in folds.items() if plain and (plain in TRASH or plain in PART_PREFIX)}
+    assert parts <= set("".join(name for name, reserved in cases.items() if reserved))
 
 
 def test_a_refusal_shows_odd_names_escaped() -> None:

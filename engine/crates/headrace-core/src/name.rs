@@ -14,7 +14,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::text::visible;
+use crate::text::{is_unseen, visible};
 
 /// Longest single name, in bytes (the limit of Linux).
 pub const MAX_COMPONENT_BYTES: usize = 255;
@@ -27,11 +27,70 @@ pub const PART_PREFIX: &[u8] = b".headrace-part-";
 /// The folder below a root that holds what transfers deleted there: never listed, never copied along, never written to by a plan.
 pub const TRASH_NAME: &[u8] = b".headrace-trash";
 
-/// Whether nodes keep this name for themselves.
+/// Whether nodes keep this name for themselves, in whatever spelling: storage may tell no case apart, may write what looks
+/// alike in one way (ZFS, ext4 and exFAT can, a share of Windows does), may pass over what is not seen, and dots and spaces at the end.
 #[must_use]
 pub fn is_reserved(name: &[u8]) -> bool {
-    name.starts_with(PART_PREFIX) || name == TRASH_NAME
+    // Most names need no second look.
+    if !matches!(name.first(), Some(b'.' | 0x80..)) {
+        return false;
+    }
+    let text = String::from_utf8_lossy(name);
+    spells(&text, TRASH_NAME, Extent::Whole) || spells(&text, PART_PREFIX, Extent::Beginning)
 }
+
+/// Whether a name is one that nodes keep for themselves, and not spelled as they do: storage may find theirs by it.
+fn is_disguised(name: &[u8]) -> bool {
+    is_reserved(name) && name != TRASH_NAME && !name.starts_with(PART_PREFIX)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    Beginning,
+}
+
+/// Whether a text is another spelling of the whole of `wanted`, or begins with one.
+fn spells(text: &str, wanted: &[u8], extent: Extent) -> bool {
+    let mut rest = wanted;
+    for character in text.chars().filter(|character| !is_unseen(*character)) {
+        if rest.is_empty() {
+            if extent == Extent::Beginning {
+                return true;
+            }
+            if !matches!(character, '.' | ' ') {
+                return false;
+            }
+            continue;
+        }
+        let lower = [u8::try_from(character).map_or(0, |byte| byte.to_ascii_lowercase())];
+        let mut alike = ALIKE.iter().filter(|_| !character.is_ascii());
+        let plain = alike
+            .find(|(_, alike)| alike.contains(character))
+            .map_or(&lower[..], |(plain, _)| plain.as_bytes());
+        let Some(after) = rest.strip_prefix(plain) else {
+            return false;
+        };
+        rest = after;
+    }
+    rest.is_empty()
+}
+
+/// Characters that Unicode's compatibility and case folding make of reserved names' parts (a test in Python computes them).
+const ALIKE: &[(&str, &str)] = &[
+    ("-", "﹣－"),
+    (".", "․﹒．"),
+    ("a", "ªᴬᵃₐⒶⓐＡａ𝐀𝐚𝐴𝑎𝑨𝒂𝒜𝒶𝓐𝓪𝔄𝔞𝔸𝕒𝕬𝖆𝖠𝖺𝗔𝗮𝘈𝘢𝘼𝙖𝙰𝚊🄰"),
+    ("c", "ᶜℂℭⅭⅽⒸⓒꟲＣｃ𝐂𝐜𝐶𝑐𝑪𝒄𝒞𝒸𝓒𝓬𝔠𝕔𝕮𝖈𝖢𝖼𝗖𝗰𝘊𝘤𝘾𝙘𝙲𝚌🄫🄲"),
+    ("d", "ᴰᵈⅅⅆⅮⅾⒹⓓＤｄ𝐃𝐝𝐷𝑑𝑫𝒅𝒟𝒹𝓓𝓭𝔇𝔡𝔻𝕕𝕯𝖉𝖣𝖽𝗗𝗱𝘋𝘥𝘿𝙙𝙳𝚍🄳"),
+    ("e", "ᴱᵉₑℯℰⅇⒺⓔＥｅ𝐄𝐞𝐸𝑒𝑬𝒆𝓔𝓮𝔈𝔢𝔼𝕖𝕰𝖊𝖤𝖾𝗘𝗲𝘌𝘦𝙀𝙚𝙴𝚎🄴"),
+    ("h", "ʰᴴₕℋℌℍℎⒽⓗＨｈ𝐇𝐡𝐻𝑯𝒉𝒽𝓗𝓱𝔥𝕙𝕳𝖍𝖧𝗁𝗛𝗵𝘏𝘩𝙃𝙝𝙷𝚑🄷"),
+    ("p", "ᴾᵖₚℙⓅⓟＰｐ𝐏𝐩𝑃𝑝𝑷𝒑𝒫𝓅𝓟𝓹𝔓𝔭𝕡𝕻𝖕𝖯𝗉𝗣𝗽𝘗𝘱𝙋𝙥𝙿𝚙🄿"),
+    ("pa", "㎀㎩"),
+    ("r", "ʳᴿᵣℛℜℝⓇⓡＲｒ𝐑𝐫𝑅𝑟𝑹𝒓𝓇𝓡𝓻𝔯𝕣𝕽𝖗𝖱𝗋𝗥𝗿𝘙𝘳𝙍𝙧𝚁𝚛🄬🅁"),
+    ("s", "ſˢₛⓈⓢＳｓ𝐒𝐬𝑆𝑠𝑺𝒔𝒮𝓈𝓢𝓼𝔖𝔰𝕊𝕤𝕾𝖘𝖲𝗌𝗦𝘀𝘚𝘴𝙎𝙨𝚂𝚜🅂"),
+    ("t", "ᵀᵗₜⓉⓣＴｔ𝐓𝐭𝑇𝑡𝑻𝒕𝒯𝓉𝓣𝓽𝔗𝔱𝕋𝕥𝕿𝖙𝖳𝗍𝗧𝘁𝘛𝘵𝙏𝙩𝚃𝚝🅃"),
+];
 
 /// Why bytes or text are not a usable name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -274,6 +333,12 @@ impl RelPath {
     #[must_use]
     pub fn has_part(&self) -> bool {
         self.components().any(is_reserved)
+    }
+
+    /// Whether any component is another spelling of a name that nodes keep for themselves.
+    #[must_use]
+    pub fn is_disguised(&self) -> bool {
+        self.components().any(is_disguised)
     }
 
     /// The escaped components joined by `/`: the form that is stored and sent.
@@ -528,6 +593,20 @@ mod tests {
         assert_eq!(path("a").parent(), Some(RelPath::root()));
         assert_eq!(path("a/b").file_name(), Some(&b"b"[..]));
         assert!(path("a").starts_with(&RelPath::root()));
+    }
+
+    #[test]
+    fn invariant_1_a_reserved_name_is_one_in_every_spelling_that_storage_may_take_for_it() {
+        let text = include_str!("../../../../conformance/text/reserved.json");
+        let cases: std::collections::HashMap<String, bool> =
+            serde_json::from_str(text).expect("the cases");
+        for (name, reserved) in cases {
+            let exact = name == ".headrace-trash" || name.starts_with(".headrace-part-");
+            assert_eq!(is_reserved(name.as_bytes()), reserved, "{name:?}");
+            let there = path(&format!("raw/{name}/x"));
+            assert_eq!(there.has_part(), reserved, "{name:?}");
+            assert_eq!(there.is_disguised(), reserved && !exact, "{name:?}");
+        }
     }
 
     fn components() -> impl Strategy<Value = Vec<Vec<u8>>> {

@@ -88,10 +88,11 @@ impl VerifiedPermit {
         &self.0
     }
 
-    /// Whether this path, relative to the root, may be listed.
+    /// Whether this path, relative to the root, may be listed. Nothing is by another spelling of a name that nodes keep for
+    /// themselves: policy was not asked about where storage may find it.
     #[must_use]
     pub fn covers(&self, path: &RelPath) -> bool {
-        path.starts_with(&self.0.path)
+        path.starts_with(&self.0.path) && !path.is_disguised()
     }
 }
 
@@ -168,6 +169,7 @@ mod tests {
         let good = verify(&permit(), &key(1)).expect("a good permit");
         let path = |text: &str| RelPath::from_bytes(text.as_bytes()).expect("a path");
         assert!(good.covers(&path("raw/run42")) && good.covers(&path("raw/run42/x")));
+        assert!(!good.covers(&path("raw/run42/.HEADRACE-TRASH/x")));
         assert!(!good.covers(&path("raw")) && !good.covers(&path("raw/run421")));
 
         let refused = |change: fn(&mut Permit)| {

@@ -53,6 +53,11 @@ impl Ranges {
     }
 }
 
+/// Whether a character is never shown as it is.
+pub(crate) fn is_unseen(character: char) -> bool {
+    TABLE.unseen.hold(character)
+}
+
 /// Writes every character that hides, steers or turns text around as `\u{202E}`, and combining marks beyond the third in a row.
 ///
 /// A plain space stays. Showing twice changes nothing.

@@ -247,6 +247,8 @@ impl Execution {
             Some("its destination is in a name that nodes keep for themselves")
         } else if self.delete_source && self.source.path.has_part() {
             Some("what it moves is in a name that nodes keep for themselves")
+        } else if self.source.path.is_disguised() {
+            Some("its source is another spelling of a name that nodes keep for themselves")
         } else if self.trash.is_some() && !self.delete_source && !self.delete_extraneous {
             Some("`trash` goes with a plan that deletes, and with no other")
         } else if self
@@ -735,6 +737,15 @@ mod tests {
         body["execution"]["delete_source"] = json!(true);
         let refused = verify_as(&body, &key(1), 9).expect_err("refused");
         assert_eq!(refused.code(), "ticket_malformed");
+    }
+
+    #[test]
+    fn no_ticket_reads_or_writes_a_trash_by_another_spelling() {
+        for end in ["source", "destination"] {
+            let path = json!([".Headrace-Tra\u{17f}h", "2026-12-27-tr_1", "run42"]);
+            let pointer = format!("/execution/{end}/path");
+            assert_eq!(refused(&pointer, path), "ticket_malformed", "{end}");
+        }
     }
 
     fn probing() -> Value {

@@ -29,6 +29,7 @@ def _one_of(ranges: str) -> str:
 # The table that every language of the project shares: conformance/text/characters.json.
 _TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
 _MARK: Final = _one_of(_TABLE["marks"])
+_HIDDEN: Final = re.compile(_one_of(_TABLE["unseen"]))
 _UNSEEN: Final = f"{_one_of(_TABLE['unseen'])}|(?<={_MARK}{{{_TABLE['max_marks']}}}){_MARK}"
 _EACH: Final = re.compile(f"({_UNSEEN})|.", re.DOTALL)
 
@@ -49,6 +50,13 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
         if kept > limit - 1:
             return "".join(pieces[:count]) + "…"
     return "".join(pieces)
+
+
+def folded(text: str) -> str:
+    """Write what some storage takes for the same name alike: case, compatibility forms, what is not seen, ends."""
+    for _ in range(3):  # until nothing changes any more
+        text = unicodedata.normalize("NFKC", _HIDDEN.sub("", text)).casefold()
+    return text.rstrip(". ")
 
 
 def escape_component(raw: bytes) -> str:

@@ -25,7 +25,7 @@ from headrace.guardrails.intents.text import (
     sized,
     unescape_component,
 )
-from headrace.guardrails.rails.routes import TRASH, Access, Route, is_kept
+from headrace.guardrails.rails.routes import TRASH, Access, Route, is_disguised, is_kept
 from headrace.guardrails.rails.slots import TransferSlots
 from headrace.guardrails.seal.execution import Execution, SurveyCounts
 
@@ -38,7 +38,7 @@ def read_path(text: str) -> tuple[str, ...]:
     """Read an absolute path that somebody wrote, literally, into escaped components below a root.
 
     Percent signs and shell characters mean themselves. Raises `Refused`: `relative_path`, `parent_component`,
-    `nul_in_path`, `home_path`, `unc_path`, `malformed_path`, `path_too_long`.
+    `nul_in_path`, `home_path`, `unc_path`, `malformed_path`, `path_too_long`, `reserved_name`.
     """
     refusal = _path_form(text)
     if refusal:
@@ -162,6 +162,12 @@ def _check_components(components: Sequence[str], text: str) -> Iterator[RailRefu
                 f"`{shown(component)}` is not a name of a file or folder; write it as listings show it",
                 text,
             )
+        elif is_disguised(raw.decode("utf-8", "replace")):
+            message = (
+                f"`{shown(component)}` is another spelling of a name that nodes keep for themselves, by which some "
+                "storage finds it; write the name as listings show it"
+            )
+            yield _refusal(Rail.RESERVED_NAME, message, text)
         elif len(raw) > MAX_COMPONENT_BYTES:
             message = f"the name `{shown(component, 60)}` is longer than {MAX_COMPONENT_BYTES} bytes; shorten it"
             yield _refusal(Rail.PATH_TOO_LONG, message, text)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
-from headrace.guardrails.intents.text import path_text
+from headrace.guardrails.intents.text import folded, path_text
 
 Access = Literal["read", "write", "delete"]
 
@@ -17,6 +17,12 @@ PART_PREFIX: Final = ".headrace-part-"
 def is_kept(path: Sequence[str]) -> bool:
     """Whether a path leads through a name that nodes keep for themselves."""
     return any(name == TRASH or name.startswith(PART_PREFIX) for name in path)
+
+
+def is_disguised(name: str) -> bool:
+    """Whether a name is another spelling of one that nodes keep for themselves: storage may find theirs by it."""
+    plain = folded(name)
+    return (plain == TRASH or plain.startswith(PART_PREFIX)) and name != TRASH and not name.startswith(PART_PREFIX)
 
 
 def place_before(path: tuple[str, ...]) -> tuple[str, ...]:
