@@ -1913,7 +1913,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "place" | "group" | "approvers" | "label" | "time" | "tebibytes" | "gigabytes";
+            kind: "place" | "group" | "approvers" | "label" | "time" | "tebibytes" | "gigabytes" | "days";
             /** Name */
             name: string;
             /** Question */
@@ -2324,6 +2324,11 @@ export interface components {
             root: string;
             /** Total Bytes */
             total_bytes?: number | null;
+            /**
+             * Version
+             * @default
+             */
+            version: string;
         };
         /**
          * EndpointUpdate
@@ -2356,6 +2361,8 @@ export interface components {
              * @description what a fresh sign-in at the provider gave for this same request
              */
             provider?: string | null;
+            /** Version */
+            version?: string | null;
         };
         /**
          * Entry
@@ -2674,6 +2681,12 @@ export interface components {
             rules: string[];
             /** Text */
             text: string;
+            /**
+             * Warnings
+             * @description what in these rules concerns nothing that there is
+             * @default []
+             */
+            warnings: string[];
         };
         /**
          * Halt

@@ -32,7 +32,7 @@ async function show(node: ReactNode, client = new QueryClient()) {
   );
 }
 
-const endpoint = (id: string): Endpoint => ({ id, aliases: [], kind: "posix", node: "n", root: id, access: "write", labels: {}, folder_labels: {}, online: true });
+const endpoint = (id: string): Endpoint => ({ id, aliases: [], kind: "posix", node: "n", root: id, access: "write", labels: {}, folder_labels: {}, version: "", online: true });
 const entry = (name: string, kind: Entry["kind"]): Entry => ({ name, kind, size_bytes: 1, modified: when });
 
 it("the panes name a source as it is and a destination as a folder to copy into", async () => {

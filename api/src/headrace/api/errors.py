@@ -33,6 +33,7 @@ class Code(StrEnum):
     NAMES_WITHHELD = "names_withheld"
     AGENT_NEEDED = "agent_needed"
     NAME_TAKEN = "name_taken"
+    ENDPOINT_CHANGED = "endpoint_changed"
     AUDIT_UNSENT = "audit_unsent"
     AUDIT_UNWRITABLE = "audit_unwritable"
     KEY_UNUSABLE = "key_unusable"

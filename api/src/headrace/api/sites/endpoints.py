@@ -17,7 +17,17 @@ from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, NodeRow
 from headrace.auth import Scope
 from headrace.client import models as m
 from headrace.engine import NodeAttached, NodeRoot
-from headrace.guardrails import Access, endpoint_name_fault, new_id, path_text, read_path, shown
+from headrace.guardrails import (
+    Access,
+    JsonObject,
+    canonical,
+    digest,
+    endpoint_name_fault,
+    new_id,
+    path_text,
+    read_path,
+    shown,
+)
 
 _LABEL = re.compile(r"[A-Za-z0-9][\w.@ /-]{0,119}")
 
@@ -135,7 +145,8 @@ class Endpoints:
         told = principal.agent is None and principal.may(Scope.POLICY_WRITE)
         async with self._core.database.read() as tx:
             shown = [self._view(known) for known in await self.registry(tx)]
-        return shown if told else [one.model_copy(update={"folder_labels": {}}) for one in shown]
+        # A version is a digest, by which labels could be guessed.
+        return shown if told else [one.model_copy(update={"folder_labels": {}, "version": ""}) for one in shown]
 
     async def meant(self, name: str) -> tuple[str, str]:
         """Return the key of the endpoint with this id or alias, and all it stands for, for a yes about it alone."""
@@ -155,6 +166,12 @@ class Endpoints:
                 raise ServiceError(Code.UNKNOWN_ENDPOINT, "the endpoint is gone; list them with `headrace endpoints`")
             main = select(EndpointNameRow.name).where(EndpointNameRow.endpoint == row.pk, EndpointNameRow.main)
             known = await self.find(tx, (await tx.scalars(main)).one())
+            if update.version is not None and update.version != _version(known):
+                raise ServiceError(
+                    Code.ENDPOINT_CHANGED,
+                    f"somebody changed names or labels of `{shown(known.id)}` meanwhile; look at them and try again",
+                    fields=("version",),
+                )
             if update.id is not None or update.aliases is not None:
                 aliases = known.aliases if update.aliases is None else tuple(update.aliases)
                 await self._rename(tx, row, update.id or known.id, aliases)
@@ -242,6 +259,7 @@ class Endpoints:
             access=known.access,
             labels=dict(known.labels),
             folder_labels={path: dict(labels) for path, labels in known.folder_labels.items()},
+            version=_version(known),
             online=root is not None,
             free_bytes=root.free_bytes if root else None,
             total_bytes=root.total_bytes if root else None,
@@ -251,6 +269,18 @@ class Endpoints:
 def _known(row: EndpointRow, node_name: str, names: list[str]) -> Known:
     labels, folders = json.loads(row.labels), json.loads(row.folder_labels)
     return Known(names[0], tuple(names[1:]), row.node_key, node_name, row.root, row.access, labels, folders)
+
+
+def _version(known: Known) -> str:
+    """Return what is another after each change of an endpoint's names and labels."""
+    folders = {path: dict(labels) for path, labels in known.folder_labels.items()}
+    stands: JsonObject = {
+        "id": known.id,
+        "aliases": sorted(known.aliases),
+        "labels": dict(known.labels),
+        "folder_labels": folders,
+    }
+    return digest(canonical(stands))
 
 
 def _name_fault(name: str) -> str | None:

@@ -21,6 +21,8 @@ class Endpoint(Model):
     labels: dict[str, str] = {}
     folder_labels: dict[str, dict[str, str]] = {}
     """Labels of folders in it, by path; shown to who may give them, and to no assistant."""
+    version: str = ""
+    """Another one after each change of its names and labels; shown like the labels of folders."""
     online: bool
     free_bytes: Count | None = None
     total_bytes: Count | None = None
@@ -34,6 +36,8 @@ class EndpointUpdate(Proven):
     labels: Labels | None = None
     folder_labels: FolderLabels | None = None
     """Labels of some folders, by path (`/raw/phi`): all that each has, or none; other folders keep theirs."""
+    version: Annotated[str, Field(max_length=64)] | None = None
+    """The `version` that it had when it was read: refused with `endpoint_changed` if it has another by now."""
 
 
 class Entry(Model):
