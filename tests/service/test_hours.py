@@ -10,15 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 from tests.servers.site import Site
+from tests.service.refusals import refused
 from tests.service.test_consent import publish
 from tests.service.test_policy_places import EVERYTHING
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
 
 from headrace.api.errors import OutsideHours
-from headrace.api.signing import policy_hours
+from headrace.api.signing import policy_hours, slow_decisions
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
-from headrace.guardrails import next_hours
+from headrace.guardrails import Budget, Decision, PolicySet, next_hours, redecide
 
 MINUTE = timedelta(minutes=1)
 
@@ -216,3 +217,48 @@ async def test_words_name_hours_and_a_deadline_beyond_a_day(site: Site) -> None:
     assert plan.intent.deadline == by.replace(hour=18, minute=0, second=0, microsecond=0)
     assert plan.hours is not None
     assert plan.starts == opens
+
+
+SEVERAL_PLACES = "".join(
+    f"""@id("p{number}") @reason("r") forbid (principal, action == Action::"copy", resource)
+    when {{ resource.source.within.contains("/set/p{number}") && context.files > 10000 }};"""
+    for number in range(slow_decisions.AT_ONCE)
+)
+"""Rules for which a request for the folder is evaluated more often than may be within a transaction."""
+FROZEN = """@id("frozen") @reason("frozen") forbid (principal, action == Action::"copy", resource)
+    when { resource.source.labels.contains("frozen=yes") };"""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("freezes", [False, True])
+async def test_what_takes_long_to_decide_is_decided_outside_of_transactions_and_by_what_holds_within(
+    site: Site, monkeypatch: pytest.MonkeyPatch, *, freezes: bool
+) -> None:
+    files = small_set(site)
+    await publish(site, EVERYTHING + SEVERAL_PLACES + FROZEN)
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    loop, core, made = asyncio.get_running_loop(), site.service.whole.core, list[str]()
+
+    async def meanwhile() -> None:
+        if freezes:
+            await site.ada.port.update_endpoint("lab", m.EndpointUpdate(folder_labels={"/set/p9": {"frozen": "yes"}}))
+        async with core.database.write():  # whose turn would not come while another one waits for policy
+            pass
+
+    def decided(policies: PolicySet | None, record: str, budget: Budget | None = None) -> Decision:
+        found = redecide(policies, record, budget)
+        if budget is None:
+            asyncio.run_coroutine_threadsafe(meanwhile(), loop).result(30)
+            made.append(found.outcome)
+        return found
+
+    monkeypatch.setattr(slow_decisions, "redecide", decided)
+    if freezes:
+        with refused("denied_by_policy"):
+            await site.ada.submit(plan)
+        assert made == ["allowed", "denied"]
+    else:
+        ended = await site.ada.end_of(await site.ada.submit(plan))
+        assert ended.state is m.TransferState.COMPLETE, ended.summary
+        assert arrived(site.archive / "copy") == files
+        assert made[0] == "allowed"

@@ -9,11 +9,12 @@ from typing import Any
 import cedarpy
 import pytest
 from pydantic import ValidationError
-from tests.servers.site import Site, settled
+from tests.servers.site import WAIT_S, Site, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
 from headrace.api.caller import Door
+from headrace.api.policy.deciding import Deciding
 from headrace.client import models as m
 from headrace.client.port import HeadraceError
 
@@ -241,6 +242,31 @@ async def test_who_labels_one_folder_changes_no_other_that_somebody_labels_at_on
 
 
 @pytest.mark.anyio
+async def test_of_two_people_who_change_labels_of_one_folder_at_once_the_second_is_told(quiet_site: Site) -> None:
+    await quiet_site.start_node("left", [("lab", str(quiet_site.lab), "delete")])
+    port = quiet_site.ada.port
+    [read] = await port.endpoints()
+
+    async def give(**labels: str) -> m.Endpoint:
+        return await port.update_endpoint("lab", m.EndpointUpdate(folder_labels={"/a": labels}, version=read.version))
+
+    done = await asyncio.gather(give(first="x"), give(second="x"), return_exceptions=True)
+    [kept] = [one for one in done if isinstance(one, m.Endpoint)]
+    [refusal] = [one for one in done if isinstance(one, HeadraceError)]
+    assert (refusal.problem.code, refusal.problem.status) == ("endpoint_changed", 409)
+    [now] = await port.endpoints()
+    assert (now.folder_labels, now.version) == (kept.folder_labels, kept.version)
+    for change in ({"labels": {"a": "b"}}, {"aliases": ["other"]}, {"id": "renamed"}):
+        [before] = await port.endpoints()
+        update = m.EndpointUpdate.model_validate({**change, "version": before.version})
+        changed = await port.update_endpoint(before.id, update)
+        with refused("endpoint_changed"):
+            await port.update_endpoint(changed.id, update)
+    bob = await quiet_site.person("bob", "requester")
+    assert [one.version for one in await bob.port.endpoints()] == [""]
+
+
+@pytest.mark.anyio
 @pytest.mark.parametrize("path", ["/", "raw", "/a/../b", "~x"])
 async def test_only_a_folder_of_the_endpoint_can_have_labels_of_its_own(quiet_site: Site, path: str) -> None:
     await quiet_site.start_node("left", [("lab", str(quiet_site.lab), "delete")])
@@ -270,3 +296,32 @@ async def test_nothing_of_a_plan_or_a_transfer_is_decided_in_the_event_loop(
     assert ended.state is m.TransferState.COMPLETE, ended.summary
     assert len(asked) > planned
     assert not any(asked)
+
+
+@pytest.mark.anyio
+async def test_who_asks_for_many_decisions_at_once_keeps_no_thread_from_others() -> None:
+    deciding, held = Deciding("of a test"), threading.Event()
+    many = [asyncio.create_task(deciding.run("ada", held.wait)) for _ in range(9)]
+    try:
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(deciding.run("bob", lambda: "decided"), WAIT_S) == "decided"
+        assert not any(one.done() for one in many)
+    finally:
+        held.set()
+        assert all(await asyncio.gather(*many))
+
+
+@pytest.mark.anyio
+async def test_an_assistant_that_reads_what_others_planned_is_told_no_places_that_rules_name(site: Site) -> None:
+    patients(site)
+    await publish(site, EVERYTHING + NO_PHI)
+    denied = await site.ada.plan("lab:/set", "archive:/copy/")
+    _, helper = await site.ada.token("transfer:read", "transfer:read:all", "transfer:plan", agent="helper")
+    found = [await helper.plan(denied.id), await helper.why(denied.id), *await helper.plans()]
+    assert not any("phi`" in one.model_dump_json() or "/phi" in one.model_dump_json() for one in found)
+    told = await helper.why(denied.id)
+    assert ([rule.id for rule in told.rules], told.alternatives) == (["phi-stays"], [])
+    # Of its own it is told what it may list.
+    intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy/")
+    own = await settled(helper, await helper.create_plan(m.PlanRequest(intent=intent)))
+    assert "lab:/set/phi is part of this" in own.summary

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.pure.guardrails.made import AGENT, MOMENT, REQUESTER, destination, facts, source
 
 from headrace.guardrails import (
+    Caller,
     Decision,
     PolicyProblems,
     PolicySet,
@@ -23,6 +24,7 @@ from headrace.guardrails import (
     redecide,
     settle,
     why,
+    without_places,
 )
 from headrace.guardrails.policy.places import MAX_PLACES, left_out
 
@@ -348,3 +350,34 @@ def test_a_record_that_does_not_say_which_folders_have_labels_is_denied() -> Non
     older = {name: value for name, value in record["context"].items() if name not in SINCE_FIFTH}
     text = json.dumps({**record, "form": "4", "context": older})
     assert redecide(policy(LABELLED), text).outcome == "allowed"
+
+
+HIDDEN = (
+    '@id("no-looking") @reason("assistants stay out") forbid (principal, action == Action::"browse", resource) '
+    'when { principal has agent && resource.within.contains("/raw/john") };\n'
+)
+
+
+@pytest.mark.parametrize("needs", [{}, {"obligation": "approval:approver:1"}])
+@pytest.mark.parametrize(
+    ("caller", "hidden", "told"), [(REQUESTER, HIDDEN, True), (AGENT, "", True), (AGENT, HIDDEN, False)]
+)
+def test_an_assistant_is_told_only_of_places_that_it_may_list(
+    caller: Caller, hidden: str, needs: dict[str, str], *, told: bool
+) -> None:
+    policies = policy(PERMIT_ALL + hidden + forbid('resource.source.within.contains("/raw/john")', **needs))
+    decided = decide(policies, "copy", caller, at("/raw"), facts())
+    [rule] = decided.rules
+    assert (rule.id, rule.advice) == ("phi", "phi stays")
+    assert ("krios1:/raw/john is part of this" in rule.reason) is told
+    assert ("a folder in it that a rule names is part of this" in rule.reason) is not told
+    offered = explain(policies, decided).alternatives
+    assert any("john" in one.words for one in offered) is told
+    assert "john" not in why(without_places(decided))
+
+
+def test_an_assistant_that_may_not_look_into_a_folder_is_not_told_which_when_it_asks_for_what_contains_it() -> None:
+    denied = may_plan(policy(PERMIT_ALL + HIDDEN), AGENT, at("/raw"), MOMENT)
+    assert (
+        why(denied) == "Denied: assistants stay out, and a folder in it that a rule names is part of this (no-looking)."
+    )

@@ -146,9 +146,9 @@ class Pipeline:
         card = card.model_copy(update={**read, "canonical_sentence": said})
         route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
         moment = self._locations.moment(asked.caller)
-        decision = await self._deciding.run(may_plan, self._policies.active, asker, route, moment)
+        decision = await self._deciding.run(asker.person, may_plan, self._policies.active, asker, route, moment)
         if decision.outcome != "allowed":
-            raise Stopped(_denied(card, decision, await self._explained(decision)))
+            raise Stopped(_denied(card, decision, await self._explained(asker.person, decision)))
         try:
             draft = execution_of(intent, route, KEPT)
         except Refused as error:
@@ -168,7 +168,7 @@ class Pipeline:
         if late:
             raise ServiceError(Code.DEADLINE_INFEASIBLE, late, fields=("deadline",))
         decision = await self._decide(asked, route, execution, counts, schedule)
-        explained = await self._explained(decision)
+        explained = await self._explained(asker.person, decision)
         if decision.outcome == "denied":
             raise Stopped(_denied(card, decision, explained))
         held = self._qos.in_force
@@ -308,11 +308,12 @@ class Pipeline:
         moment = replace(self._locations.moment(asked.caller), start=schedule.starts)
         facts = replace(Facts.of(execution, counts, moment, budgets, asked.origins), deadline=schedule.deadline)
         asker = asker_of(principal)
-        return await self._deciding.run(decide, self._policies.active, execution.action, asker, route, facts)
+        policies, action = self._policies.active, execution.action
+        return await self._deciding.run(asker.person, decide, policies, action, asker, route, facts)
 
-    async def _explained(self, decision: Decision) -> Explanation:
+    async def _explained(self, person: str, decision: Decision) -> Explanation:
         """Say which facts decided, and what would be decided more mildly: many decisions, so in a thread."""
-        return await self._deciding.run(explain, self._policies.active, decision)
+        return await self._deciding.run(person, explain, self._policies.active, decision)
 
     def _seal(self, asked: Asked, card: m.Plan, settled: "_Settled") -> Planned:
         route, execution, counts, decision = settled.route, settled.execution, settled.counts, settled.decision

@@ -17,10 +17,12 @@ from headrace.api.sites.halts import PlanEnd, ends_of
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
-from headrace.guardrails import Refused, ResolvedEndpoint, names_withheld
+from headrace.guardrails import IS_PART, Refused, ResolvedEndpoint, names_withheld
 
 WITHHELD: Final = "The details hold names that are withheld from assistants; the requester sees them."
 _PATH: Final = "…"
+_PLACES_TOLD: Final = (IS_PART, "without `")
+"""What stands at a place in a reason, and in what would be allowed instead."""
 _T = TypeVar("_T", m.Plan, m.Transfer, m.TransferEvent, m.FailedFile)
 
 
@@ -38,9 +40,18 @@ class Redaction:
         known = await self._endpoints.registry(tx)
         asker = asker_of(caller.principal)
         return [
-            any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known))
+            (not is_own(caller, plan.agent) and tells_places(plan.card))
+            or any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known))
             for plan in plans
         ]
+
+
+def tells_places(text: str) -> bool:
+    """Whether a text of a decision names places that rules name.
+
+    They were told to who asked. A person may list what an assistant may not, which so is told of none of them.
+    """
+    return any(mark in text for mark in _PLACES_TOLD)
 
 
 def is_own(caller: Caller, agent: str | None) -> bool:
@@ -62,7 +73,8 @@ def redacted(shown: _T, *, own: bool) -> _T:
 
 @_redact.register
 def _plan(plan: m.Plan, *, own: bool) -> m.Plan:
-    unclear = bool(plan.refusals) or plan.state is m.PlanState.FAILED
+    decided = not own and any(map(tells_places, (plan.state_reason, plan.next_step.message)))
+    unclear = decided or bool(plan.refusals) or plan.state is m.PlanState.FAILED
     update: dict[str, object] = {
         "names_withheld": True,
         "survey": plan.survey and plan.survey.model_copy(update={sample: [] for sample in _SAMPLES}),
@@ -84,6 +96,7 @@ def _plan(plan: m.Plan, *, own: bool) -> m.Plan:
             "notes": [],
             "summary": WITHHELD,
             "document": None,
+            "decision": plan.decision and _decision(plan.decision),
             "intent": plan.intent
             and plan.intent.model_copy(
                 update={
@@ -95,6 +108,16 @@ def _plan(plan: m.Plan, *, own: bool) -> m.Plan:
             ),
         }
     return plan.model_copy(update=update)
+
+
+def _decision(decision: m.Decision) -> m.Decision:
+    """Leave out which places decided; which rules did, and what is asked, stays."""
+    rules = [
+        m.Rule(id=rule.id, reason=WITHHELD if tells_places(rule.reason) else rule.reason) for rule in decision.rules
+    ]
+    kept = [one for one in decision.alternatives if not tells_places(one.words)]
+    why = WITHHELD if tells_places(decision.why) else decision.why
+    return decision.model_copy(update={"rules": rules, "alternatives": kept, "why": why})
 
 
 @_redact.register

@@ -8,22 +8,24 @@ import asyncio
 import hashlib
 import json
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, TypeVar
+from typing import Final
 
 from headrace.api.errors import Code, ServiceError
 from headrace.guardrails import Decision, PolicySet, canonical, next_hours
-
-T = TypeVar("T")
 
 _REMEMBERED: Final = 1024
 _NEVER_HOLDS: Final = timedelta(hours=1)
 _TIMES: Final = frozenset({"now", "start", "weekday", "minute"})
 
 
-class HoursUnknown(ServiceError):  # noqa: N818 - says what is the case
+class Unsettled(ServiceError):  # noqa: N818 - says what is the case
+    """Something is to be found out before this can be answered: outside of the transaction, which is tried again."""
+
+
+class HoursUnknown(Unsettled):
     """Whether only the hours are against a plan is not known yet: search, and try again."""
 
     def __init__(self, denial: "Denial") -> None:
@@ -73,19 +75,17 @@ class PolicyHours:
         while len(self._found) > _REMEMBERED:
             self._found.popitem(last=False)
 
-    async def known(self, policies: PolicySet | None, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Do something that may meet a denial, in a transaction of its own each time; search once if that is needed."""
-        try:
-            return await attempt()
-        except HoursUnknown as unknown:
-            await self.search(policies, unknown.denial)
-        return await attempt()
-
 
 def _key(decision: Decision) -> str:
     """Name a denial by policy and request; times are left out, which the search varies."""
-    record = json.loads(decision.context_json)
+    asked = without_times(decision.context_json)
+    return hashlib.sha256(f"{decision.policy_version}\0{asked}".encode()).hexdigest()
+
+
+def without_times(text: str) -> str:
+    """Return a recorded request without the facts that are of the time at which it is decided."""
+    record = json.loads(text)
     context = record.get("context")
     if isinstance(context, Mapping):
         record["context"] = {name: fact for name, fact in context.items() if name not in _TIMES}
-    return hashlib.sha256(decision.policy_version.encode() + b"\0" + canonical(record)).hexdigest()
+    return canonical(record).decode()

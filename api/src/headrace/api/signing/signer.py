@@ -8,6 +8,7 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar, cast
 
 from sqlalchemy import bindparam, select
@@ -26,7 +27,8 @@ from headrace.api.policy.versions import Policies
 from headrace.api.signing.authority import Authority, Grounds
 from headrace.api.signing.consents import Terms, adopted, approval_of, confirmation_of, says_policy
 from headrace.api.signing.legs import leg_of
-from headrace.api.signing.policy_hours import Denial, PolicyHours
+from headrace.api.signing.policy_hours import HoursUnknown, PolicyHours, Unsettled
+from headrace.api.signing.slow_decisions import SlowDecisions, Undecided
 from headrace.api.sites.endpoints import Endpoints, Labelled
 from headrace.api.sites.halts import Halts, Work, roots_of
 from headrace.api.store import Tx
@@ -58,7 +60,6 @@ from headrace.guardrails import (
     parse_obligations,
     permit_body,
     receipt_body,
-    redecide,
     release,
     seal,
     seal_plan,
@@ -73,6 +74,8 @@ _USED_APPROVALS = (
 )
 _SHUT = "hours of policy"
 _DECIDED = "decision of now"
+_SETTLED = 4
+"""How often what ended a transaction is settled: the sealed facts, those of now, and its hours; once for a change."""
 _WEEK = timedelta(days=7)
 T = TypeVar("T")
 _RELEASED = "released plan"
@@ -91,6 +94,7 @@ class Signer:
         self._halts = halts
         self._hours = PolicyHours(core.settings.timezone)
         self._deciding = Deciding("policy of tickets")
+        self._slow = SlowDecisions(core.clock)
 
     @property
     def public(self) -> str:
@@ -226,7 +230,10 @@ class Signer:
             started=transfer.started,
         )
         keys, now = self._key.accepted(starts=starts), self._core.clock()
-        plan = await self._deciding.run(release, submission, keys=keys, policies=self._policies.active, now=now)
+        policies, decided = self._policies.active, partial(self._slow.within, person=transfer.requester, sealed=True)
+        plan = await self._deciding.run(
+            transfer.requester, release, submission, keys=keys, policies=policies, now=now, decided=decided
+        )
         if plan.requester != transfer.requester:
             raise ServiceError(Code.PLAN_ALTERED, "the plan's requester is not the transfer's; plan again")
         decision = await self._decide_again(tx, transfer, plan, starts=starts)
@@ -269,13 +276,24 @@ class Signer:
             return None  # an altered plan is refused by that name
         return Unreleased(missing.code) if missing else None
 
-    async def search_hours(self, denial: Denial) -> None:
-        """Search, outside of any transaction, when policy lets a denied plan run; it is remembered."""
-        await self._hours.search(self._policies.active, denial)
+    async def settle(self, unsettled: Unsettled) -> None:
+        """Find out, outside of any transaction, what ended one: it is remembered for the next."""
+        if isinstance(unsettled, HoursUnknown):
+            await self._hours.search(self._policies.active, unsettled.denial)
+        elif isinstance(unsettled, Undecided):
+            await self._slow.make(unsettled.wanted)
 
     async def with_hours(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Do something that asks for a release, in transactions of its own; do it anew once hours were searched."""
-        return await self._hours.known(self._policies.active, attempt)
+        """Do something that asks for a release, in transactions of its own; do it anew once that was settled.
+
+        What changes again and again meanwhile is not settled, and whoever asks is told so.
+        """
+        for _ in range(_SETTLED):
+            try:
+                return await attempt()
+            except Unsettled as unsettled:
+                await self.settle(unsettled)
+        return await attempt()
 
     def shut(self, tx: Tx, transfer: str) -> OutsideHours | None:
         """Return which hours of policy are over, as `released` found in `tx`."""
@@ -362,7 +380,8 @@ class Signer:
             }
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
-        return await self._deciding.run(redecide, self._policies.active, canonical(record).decode())
+        asked, policies, person_id = canonical(record).decode(), self._policies.active, transfer.requester
+        return await self._deciding.run(person_id, self._slow.within, policies, asked, person_id, sealed=False)
 
 
 async def _grounds(tx: Tx, transfer: TransferRow) -> Grounds:

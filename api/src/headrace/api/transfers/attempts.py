@@ -17,7 +17,7 @@ from headrace.api.errors import AuditUnwritable, Code, Fenced, KeyUnusable, Outs
 from headrace.api.jobs.turns import Turns
 from headrace.api.policy.budgets import begin_on, day_of, day_of_start, keep, settle
 from headrace.api.problems import make, problem_of
-from headrace.api.signing.policy_hours import HoursUnknown
+from headrace.api.signing.policy_hours import Unsettled
 from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
@@ -113,8 +113,8 @@ class Attempts:
         try:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 await self.record(tx, row, run, standing)
-        except HoursUnknown as unknown:
-            await self._parts.signer.search_hours(unknown.denial)
+        except Unsettled as unsettled:
+            await self._parts.signer.settle(unsettled)
             return True
         except (ServiceError, GuardrailError, WishChanged) as error:
             return self._stands_against(run, error)
@@ -216,9 +216,9 @@ class Attempts:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 ticket, run.released = await self._parts.signer.ticket(tx, row, run.attempt, run.fence)
                 rate = row.rate_ceiling_bps
-        except HoursUnknown as unknown:
+        except Unsettled as unsettled:
             run.renew_at, run.new_rate = None, new_rate
-            await self._parts.signer.search_hours(unknown.denial)
+            await self._parts.signer.settle(unsettled)
             return True
         except (AuditUnwritable, KeyUnusable):
             # Unrenewed, the nodes stop by themselves; until then a later renewal may succeed.
@@ -298,8 +298,8 @@ class Attempts:
                 after_commit(tx, lambda: self._closed(run))
         except (AuditUnwritable, Fenced, KeyUnusable):
             raise
-        except HoursUnknown as unknown:
-            await self._parts.signer.search_hours(unknown.denial)
+        except Unsettled as unsettled:
+            await self._parts.signer.settle(unsettled)
             return True
         except (ServiceError, GuardrailError) as error:
             # What arrived stays; who can't be trusted, or must not run any more, gets no receipt.

@@ -14,7 +14,7 @@ from headrace.api.events.broker import progress_of, wait_for
 from headrace.api.paging import MAX_COUNTED, page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_ways import KEPT, Rights, rights_of, visible_by
-from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted
+from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted, tells_places
 from headrace.api.planning.whose import ANYBODYS, Narrowing
 from headrace.api.policy.qos import node_keys
 from headrace.api.private_words import without_private_words
@@ -351,7 +351,11 @@ class Transfers:
         plans = list(await tx.scalars(select(PlanRow).where(PlanRow.id.in_([row.plan for row in rows]))))
         withheld = await self._redaction.withheld(tx, caller, plans)
         hidden = {plan.id for plan, hide in zip(plans, withheld, strict=True) if hide}
-        return {row.id for row in rows if row.plan in hidden}
+        return {
+            row.id
+            for row in rows
+            if row.plan in hidden or (not is_own(caller, row.agent) and tells_places(row.error or ""))
+        }
 
     async def _withheld(self, caller: Caller, row: TransferRow) -> bool:
         async with self._parts.core.database.read() as tx:

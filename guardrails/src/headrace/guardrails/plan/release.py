@@ -4,7 +4,7 @@
 """
 
 import hmac
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal
@@ -15,6 +15,7 @@ from headrace.guardrails.intents.limits import MAX_CLOCK_SKEW_MS
 from headrace.guardrails.plan.planning import RESERVED
 from headrace.guardrails.policy.decide import redecide
 from headrace.guardrails.policy.decision import (
+    Decision,
     KeepsDeleted,
     NeedsApproval,
     NeedsConfirmation,
@@ -130,13 +131,19 @@ class ReleasedPlan:
 
 
 def release(
-    submission: Submission, *, keys: Collection[str], policies: PolicySet | None, now: datetime
+    submission: Submission,
+    *,
+    keys: Collection[str],
+    policies: PolicySet | None,
+    now: datetime,
+    decided: Callable[[PolicySet | None, str], Decision] = redecide,
 ) -> ReleasedPlan:
     """Check everything that must hold before a ticket is signed.
 
     `keys` are the service's public keys, `policies` is the active policy. To start, the plan must have been decided by
-    just that policy; to go on, it must not be denied by it now. Raises `SealError`, or `Refused` with
-    `digest_mismatch`, `not_runnable`, `plan_expired`, `policy_changed`, `confirmation_missing`, `approval_missing`.
+    just that policy; to go on, it must not be denied by it now, as `decided` says. Raises `SealError`, or `Refused`
+    with `digest_mismatch`, `not_runnable`, `plan_expired`, `policy_changed`, `confirmation_missing` or
+    `approval_missing`.
     """
     sealed = verify(submission.document, "plan", keys)
     if not hmac.compare_digest(sealed.digest.encode(), submission.digest.encode()):
@@ -145,7 +152,7 @@ def release(
     begun = submission.started or now
     _check_time(plan.fields, begun)
     decision = _mapping(plan.fields, "decision")
-    _check_policy(decision, policies, going_on=submission.started is not None)
+    _check_policy(decision, policies, decided if submission.started is not None else None)
     _check_trash(plan, decision)
     _check_consent(plan, submission, begun)
     return plan
@@ -246,10 +253,12 @@ def _check_time(fields: JsonObject, begun: datetime) -> None:
         raise _refused(Unreleased.PLAN_EXPIRED, f"the plan could be started until {utc_text(expires)}; plan again")
 
 
-def _check_policy(decision: JsonObject, policies: PolicySet | None, *, going_on: bool) -> None:
+def _check_policy(
+    decision: JsonObject, policies: PolicySet | None, going_on: Callable[[PolicySet | None, str], Decision] | None
+) -> None:
     """Hold a plan to the active policy: the very version to start, a decision that is no denial to go on."""
-    if going_on:
-        holds = redecide(policies, str(decision["context"])).outcome != "denied"
+    if going_on is not None:
+        holds = going_on(policies, str(decision["context"])).outcome != "denied"
     else:
         holds = policies is not None and policies.version == decision["policy_version"]
     if not holds:

@@ -6,8 +6,9 @@ What is asked for a folder is decided for each place in it that a rule names, to
 
 import json
 import logging
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import cedarpy
@@ -25,7 +26,7 @@ from headrace.guardrails.policy.decision import (
     lowest_qos,
     merge_obligations,
 )
-from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
+from headrace.guardrails.policy.facts import MOMENT_FACTS, Caller, Facts, Moment, PolicyAction
 from headrace.guardrails.policy.places import MAX_PLACES, Inside, inside
 from headrace.guardrails.policy.policy_set import PolicyRule, PolicySet, schema
 from headrace.guardrails.policy.record import (
@@ -38,7 +39,7 @@ from headrace.guardrails.policy.record import (
     route_record,
 )
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
-from headrace.guardrails.seal.documents import Json, JsonObject
+from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
 LARGE_DELETES: Final = "headrace-large-deletes"
 LARGE_OVERWRITES: Final = "headrace-large-overwrites"
@@ -130,6 +131,8 @@ _DELETING: Final = frozenset({"sync", "move"})
 _NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
 """What stands in `qos_rules` where no rule names a class."""
 
+IS_PART: Final = " is part of this"
+"""How a reason ends that names a place in the folder that was asked for."""
 _RESTRICTED: Final = "names=restricted"
 
 
@@ -144,12 +147,21 @@ class Budget:
     left: int
     denied: tuple[str, ...] | None = None
     """The place that denied last: it likely denies the next try, too, and is asked first."""
+    places: tuple[bytes, list[Inside]] | None = None
+    """The places in what was asked for last."""
 
     def take(self) -> None:
         """Count one evaluation; raises `Spent` when none is left."""
         if self.left <= 0:
             raise Spent
         self.left -= 1
+
+    def inside(self, policies: PolicySet, record: JsonObject) -> list[Inside]:
+        """Return the places in what is asked for; tries that differ in facts alone have the same."""
+        asked = canonical([record["resource"], record["action"] == "browse"])
+        if self.places is None or self.places[0] != asked:
+            self.places = asked, _inside(policies, record)
+        return self.places[1]
 
     def first(self, places: list[Inside]) -> list[Inside]:
         """Order places so that the one that denied last comes first."""
@@ -240,14 +252,15 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budg
     decision = _evaluate(policies, record, context_json)
     if decision.outcome == "denied":
         return decision
-    places = inside(record, policies.places, labels=policies.reads_labels)
+    places = budget.inside(policies, record) if budget else _inside(policies, record)
     if len(places) > MAX_PLACES:
         return _denied((TOO_MANY_PLACES,), policies.version, context_json)
     for place in budget.first(places) if budget else places:
         if budget:
             budget.take()
-        said = shown(place.text) if place.is_told else "a folder in it that has a label"
-        decision = _stricter(decision, _evaluate(policies, place.record, context_json), said)
+        # Only the folder differs, and entities are held against the schema in any case.
+        part = _evaluate(policies, {**record, "resource": place.resource}, context_json, checked=True)
+        decision = _stricter(decision, part, partial(_said, policies, record, place))
         if decision.outcome == "denied":
             if budget:
                 budget.denied = place.rest
@@ -255,14 +268,41 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budg
     return decision
 
 
-def _stricter(whole: Decision, part: Decision, place: str) -> Decision:
+def may_be_told(policies: PolicySet, record: JsonObject, place: Inside) -> bool:
+    """Whether who asks may know of a place in the folder that is asked for.
+
+    Nobody is told which folders have labels. An assistant is told only of places that it may list: rules name folders
+    that the person knows of and the assistant need not.
+    """
+    caller = record["caller"]
+    if not place.is_told or not isinstance(caller, Mapping):
+        return False
+    if caller["agent"] is None:
+        return True
+    context = record["context"]
+    facts = {name: context[name] for name in MOMENT_FACTS} if isinstance(context, Mapping) else {}
+    folder: JsonObject = {**place.folder, "below": False, "exclude": []}
+    listing: JsonObject = {**record, "action": "browse", "resource": folder, "context": facts}
+    return _evaluate(policies, listing, "").outcome == "allowed"
+
+
+def _said(policies: PolicySet, record: JsonObject, place: Inside) -> str:
+    """Say which place in the folder is meant, or only what there is about it."""
+    if may_be_told(policies, record, place):
+        return shown(place.text)
+    return "a folder in it that a rule names" if place.is_told else "a folder in it that has a label"
+
+
+def _inside(policies: PolicySet, record: JsonObject) -> list[Inside]:
+    return inside(record, policies.places, labels=policies.reads_labels)
+
+
+def _stricter(whole: Decision, part: Decision, place: Callable[[], str]) -> Decision:
     """Unite the decision on a folder with the one on a place in it; rules that only the place meets say so."""
     known = {rule.id for rule in whole.rules} if whole.obligations else set()
-    added = tuple(
-        RuleReason(rule.id, f"{rule.reason}, and {place} is part of this")
-        for rule in part.rules
-        if rule.id not in known
-    )
+    new = [rule for rule in part.rules if rule.id not in known]
+    said = place() if new else ""
+    added = tuple(RuleReason(rule.id, f"{rule.reason}, and {said}{IS_PART}", rule.reason) for rule in new)
     if part.outcome == "denied":
         return replace(part, rules=added)
     qos_rules = tuple(sorted({*whole.qos_rules, *part.qos_rules}))
@@ -281,12 +321,16 @@ def _stricter(whole: Decision, part: Decision, place: str) -> Decision:
     )
 
 
-def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Decision:
+def _evaluate(policies: PolicySet, record: JsonObject, context_json: str, *, checked: bool = False) -> Decision:
+    """Ask Cedar. `checked`: a request with this action, principal and context has been held against the schema.
+
+    To hold it against the schema costs more than to evaluate the rules of a slice, so that is done once.
+    """
     request = cedar_request(record)
     # What the rules without those that only ask don't allow, no confirmation or approval allows.
     every, without_asking = policies.slices.of(record)
     entities = cedarpy.Entities.from_json_str(json.dumps(cedar_entities(record)), schema())
-    answer = cedarpy.is_authorized(request, every, entities, schema())
+    answer = cedarpy.is_authorized(request, every, entities, None if checked else schema())
     deciding = [policies.by_cedar_id[reason] for reason in answer.diagnostics.reasons]
     if answer.diagnostics.errors or answer.decision is cedarpy.Decision.NoDecision:
         _log.error("policy %s: %s", policies.version, answer.diagnostics.errors)
@@ -296,7 +340,7 @@ def _evaluate(policies: PolicySet, record: JsonObject, context_json: str) -> Dec
             hard = [rule for rule in deciding if not rule.asks]
             return _denied(_reasons(hard) or (NO_RULE,), policies.version, context_json)
         # Rules that ask have hidden whether anything permits this at all: ask once more without them.
-        strict = cedarpy.is_authorized(request, without_asking, entities, schema())
+        strict = cedarpy.is_authorized(request, without_asking, entities)
         if not strict.allowed or strict.diagnostics.errors:
             return _denied((NO_RULE,), policies.version, context_json)
         deciding += [policies.by_cedar_id[reason] for reason in strict.diagnostics.reasons]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 from headrace.guardrails.seal.documents import JsonObject
@@ -68,6 +68,8 @@ class RuleReason:
 
     id: str
     reason: str
+    advice: str | None = None
+    """The reason as the rule has it, where `reason` says besides which place in the folder it is about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,12 @@ def why(decision: Decision) -> str:
             return f"Needs {needs}{own}: {reasons}."
         case "denied":
             return f"Denied: {reasons}."
+
+
+def without_places(decision: Decision) -> Decision:
+    """Leave the places that are part of what was asked for out of a decision's reasons."""
+    told = tuple(rule if rule.advice is None else RuleReason(rule.id, rule.advice) for rule in decision.rules)
+    return replace(decision, rules=told)
 
 
 def parse_obligations(text: str) -> tuple[Obligation, ...] | None:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headrace.guardrails.intents.text import counted, human_bytes, shown
-from headrace.guardrails.policy.decide import Budget, Spent, redecide
+from headrace.guardrails.policy.decide import Budget, Spent, may_be_told, redecide
 from headrace.guardrails.policy.decision import Decision, Outcome
 from headrace.guardrails.policy.facts import Moment
 from headrace.guardrails.policy.places import inside
@@ -281,9 +281,10 @@ def _typed(record: JsonObject) -> JsonObject:
 def _places(record: JsonObject, policies: PolicySet, outcome: Callable[[JsonObject], Outcome]) -> Iterator[_Step]:
     """Leave out the places whose rules are in the way."""
     # What is known by a label alone is not named, so nothing that leaves it out is offered.
-    rests = [place.rest for place in inside(record, policies.places, labels=policies.reads_labels) if place.is_told]
-    if not 0 < len(rests) <= _MAX_PLACES:
+    known = [place for place in inside(record, policies.places, labels=policies.reads_labels) if place.is_told]
+    if not 0 < len(known) <= _MAX_PLACES:
         return
+    rests = [place.rest for place in known]
 
     def strictness(out: Iterable[tuple[str, ...]]) -> int:
         return _STRICTNESS[outcome(_without(record, out))]
@@ -291,7 +292,8 @@ def _places(record: JsonObject, policies: PolicySet, outcome: Callable[[JsonObje
     best = strictness(rests)
     beside = {rest: [other for other in rests if rest[: len(other)] != other] for rest in rests}
     needed = [rest for rest in rests if strictness(beside[rest]) > best]
-    if needed:
+    untold = {place.rest for place in known if place.rest in needed and not may_be_told(policies, record, place)}
+    if needed and not untold:
         names = " and ".join(f"`{shown('/'.join(rest))}`" for rest in needed)
         yield _Step(f"without {names}", lambda asked: _without(asked, needed))
 

@@ -19,6 +19,10 @@ DEFAULT_PLAN_BUDGET_BYTES: Final = 10 * TIB
 DEFAULT_PLAN_BUDGET_FILES: Final = 10_000_000
 
 
+MOMENT_FACTS: Final = ("now", "start", "weekday", "minute", "door", "session", "credential", "factors")
+"""Facts that every action has: those of a `Moment`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks: a person's id, role names and groups, and the agent acting for the person, if any."""

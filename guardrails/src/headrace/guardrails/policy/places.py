@@ -42,15 +42,17 @@ def malformed(paths: frozenset[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inside:
-    """A place that a request takes along: its path below the folder, `endpoint:/path`, and the request for it alone.
+    """A place that a request takes along: its path below the folder, `endpoint:/path`, and what is asked for it alone.
 
     `is_told` unless it is known by a label alone: which folders have labels is for those who give them.
     """
 
     rest: tuple[str, ...]
     text: str
-    record: JsonObject
+    resource: JsonObject
     is_told: bool
+    folder: JsonObject
+    """The folder that `text` names, as it is stored in a record."""
 
 
 def sorted_places(paths: frozenset[str]) -> Places:
@@ -70,10 +72,8 @@ def inside(record: JsonObject, named: Places, *, labels: bool) -> list[Inside]:
         told = set(_rests(resource, named))
         below = sorted({*told, *_labelled(resource, wanted=labels)}) if resource["below"] else []
         kept = [rest for rest in below if not left_out(rest, exclude)]
-        return [
-            Inside(rest, _text(resource, rest), {**record, "resource": _moved(resource, rest)}, rest in told)
-            for rest in kept
-        ]
+        moved = [(rest, _moved(resource, rest)) for rest in kept]
+        return [Inside(rest, _text(resource, rest), folder, rest in told, folder) for rest, folder in moved]
     ends = {end: _mapping(resource[end]) for end in _ENDS}
     told = {rest for end in ends.values() for rest in _rests(end, named)}
     found = {
@@ -81,15 +81,16 @@ def inside(record: JsonObject, named: Places, *, labels: bool) -> list[Inside]:
         for end in reversed(_ENDS)
         for rest in (*_rests(ends[end], named), *_labelled(ends[end], wanted=labels))
     }
+    both = [(rest, _both(ends, rest)) for rest in sorted(found) if not left_out(rest, exclude)]
     return [
         Inside(
             rest,
             _text(ends[found[rest]], rest),
-            {**record, "resource": {**resource, **_both(ends, rest)}},
+            {**resource, **moved},
             rest in told,
+            _mapping(moved[found[rest]]),
         )
-        for rest in sorted(found)
-        if not left_out(rest, exclude)
+        for rest, moved in both
     ]
 
 
