@@ -284,3 +284,13 @@ async def test_the_guide_makes_rules_that_can_be_added_to_the_active_policy_or_a
     with refused("invalid_request") as told:
         await port.guided_rules(asked.model_copy(update={"values": {"place": "archive:/phi"}}))
     assert list(told.value.problem.fields or ()) == ["group"]
+
+
+@pytest.mark.anyio
+async def test_the_guide_warns_of_an_endpoint_that_policy_does_not_know_by_that_name(quiet_site: Site) -> None:
+    await quiet_site.start_node("left", [("lab", str(quiet_site.lab), "delete")])
+    port = quiet_site.ada.port
+    await port.update_endpoint("lab", m.EndpointUpdate(aliases=["bench"]))
+    for name, said in (("lab", None), ("bench", "`lab`"), ("labb", "did you mean `lab`"), ("other", "no endpoint")):
+        made = await port.guided_rules(m.GuidedRequest(need="no-writes", values={"place": f"{name}:/raw"}))
+        assert [said is not None and said in one for one in made.warnings] == ([] if said is None else [True]), name

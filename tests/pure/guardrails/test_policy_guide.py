@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.pure.guardrails.made import REQUESTER, destination, facts, source
 
 from headrace.guardrails import (
     NEEDS,
@@ -13,9 +14,11 @@ from headrace.guardrails import (
     Need,
     PolicySet,
     check_policy,
+    decide,
     default_policy_text,
     guided_rules,
     run_examples,
+    settle,
 )
 
 EXAMPLES: Final = {
@@ -23,6 +26,7 @@ EXAMPLES: Final = {
     "group-writes": 4,
     "group-reads": 4,
     "deletes-approved": 3,
+    "keep-deletes": 2,
     "moves-approved": 3,
     "assistants-copy": 4,
     "assistants-not-at": 5,
@@ -49,6 +53,7 @@ _KINDS: Final = {
     "time": _TIMES,
     "tebibytes": st.integers(1, 8_000_000).map(str),
     "gigabytes": st.integers(1, 9_000_000_000).map(str),
+    "days": st.integers(1, 366).map(str),
 }
 
 
@@ -114,6 +119,7 @@ def test_an_example_of_what_stays_allowed_is_left_out_where_the_text_does_not_al
         ("only-in-hours", {"from": "08:00", "until": "08:00"}, "until"),
         ("large-approved", {"tebibytes": "1.5", "approvers": "approver"}, "tebibytes"),
         ("large-approved", {"tebibytes": "0", "approvers": "approver"}, "tebibytes"),
+        ("keep-deletes", {"place": "krios1:/raw", "days": "367"}, "days"),
         ("largest-file", {"gigabytes": "9999999999999"}, "gigabytes"),
         ("label-for-group", {"label": "phi", "group": "g"}, "label"),
         ("label-for-group", {"label": "class=", "group": "g"}, "label"),
@@ -163,3 +169,13 @@ def test_a_need_that_is_not_known_is_answered_with_the_nearest_one() -> None:
         guided_rules("no-write", {})
     with pytest.raises(GuideError, match="there is no need called `zzz`; there are no-writes, "):
         guided_rules("zzz", {})
+
+
+def test_deletes_at_a_place_are_kept_there_for_as_many_days_as_are_asked_for() -> None:
+    made = guided_rules("keep-deletes", {"place": "krios1:/raw", "days": "030"})
+    policies = PolicySet.parse(f"{default_policy_text()}\n{made.text}")
+    assert isinstance(policies, PolicySet)
+    for at, days in ((("raw", "run42"), 30), (("raw",), 30), (("home",), None)):
+        moved = decide(policies, "move", REQUESTER, settle(source(*at), destination("x")), facts(moved_files=1))
+        assert (moved.outcome, moved.keep_days) == ("confirm", days)
+    assert made.endpoints == ("krios1",)

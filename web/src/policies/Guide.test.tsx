@@ -25,7 +25,7 @@ function show(add: (text: string) => void) {
 }
 
 function answers(contradicts: string[]) {
-  return vi.spyOn(api, "POST").mockResolvedValue({ data: { text: "forbid(...);\n// example denied {}\n", rules: ["r"], contradicts }, response: new Response() });
+  return vi.spyOn(api, "POST").mockResolvedValue({ data: { text: "forbid(...);\n// example denied {}\n", rules: ["r"], contradicts, warnings: ["there is no endpoint `krios1`"] }, response: new Response() });
 }
 
 afterEach(() => vi.restoreAllMocks());
@@ -40,6 +40,7 @@ it("a rule that is made of the values goes behind the text, with its examples", 
   const text = "permit(principal, action, resource);\n";
   expect(sent).toHaveBeenCalledWith("/api/v1/policies/guide", { body: { need: "no-writes", values: { place: "krios1:/raw" }, text } });
   expect(screen.getByText("// example allowed {}")).toBeDefined();
+  expect(screen.getByText("there is no endpoint `krios1`")).toBeDefined();
 });
 
 it("each need asks for its own values", () => {

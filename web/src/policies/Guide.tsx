@@ -21,9 +21,11 @@ export function Guide({ text, add }: Props) {
   const [open, setOpen] = useState(false);
   // What the rules that were added last contradict: it stays below the button, as the dialog is gone.
   const [contradicts, setContradicts] = useState<readonly string[]>([]);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const added = (made: GuidedRules) => {
     add(`${text.trimEnd()}\n\n${made.text}`);
     setContradicts(made.contradicts);
+    setWarnings(made.warnings ?? []);
     setOpen(false);
   };
   return (
@@ -40,6 +42,15 @@ export function Guide({ text, add }: Props) {
               <li key={line}>
                 <code>{visible(line)}</code>
               </li>
+            ))}
+          </ul>
+        </Alert>
+      )}
+      {warnings.length > 0 && (
+        <Alert color="yellow" role="status" icon={<IconAlertTriangle aria-hidden />} title={t("guide.warnings")}>
+          <ul>
+            {warnings.map((line) => (
+              <li key={line}>{visible(line)}</li>
             ))}
           </ul>
         </Alert>

@@ -115,7 +115,13 @@ def endpoints_label(
             had = known.folder_labels.get(path, {}) if path else known.labels
         wanted = {key: value for key, value in had.items() if key not in (remove or ())}
         wanted |= {key: value for key, _, value in pairs}
-        update = m.EndpointUpdate(folder_labels={path: wanted}) if path else m.EndpointUpdate(labels=wanted)
+        # Others may give other keys at once: what was read has to be what is changed.
+        read = (known.version or None) if known is not None else None
+        update = (
+            m.EndpointUpdate(folder_labels={path: wanted}, version=read)
+            if path
+            else m.EndpointUpdate(labels=wanted, version=read)
+        )
         changed = proven(command, update, partial(command.headrace.update_endpoint, known.id if known else endpoint))
         now = changed.folder_labels.get(path, {}) if path else changed.labels
         where = f"{changed.id}:{path}" if path else changed.id
@@ -331,6 +337,8 @@ def policy_guide(
             "To put it in force: headrace policy show > site.cedar; add the lines above at its end; "
             "headrace policy check site.cedar; headrace policy propose site.cedar"
         )
+        for warning in made.warnings:
+            command.out.note(f"Warning: {warning}.")
         for line in made.contradicts:
             command.out.note(f"An example of the text holds no longer with this; change or remove it: {line}")
         command.out.document(made)

@@ -208,6 +208,8 @@ export const site = {
   "guide.value.tebibytes": "TiB",
   "guide.value.gigabytes": "GB",
   "guide.value.label": "Label",
+  "guide.value.days": "Days",
+  "guide.warnings": "Something in this rule concerns nothing that there is",
   "policies.author": "Written by",
   "policies.base": "This starts from version {base}, and version {active} is in force",
   "policies.base.detail": "What version {active} changed is not in this text: publishing it would take those changes back.",

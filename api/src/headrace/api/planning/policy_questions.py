@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Literal
 
 from sqlalchemy import select
@@ -14,7 +15,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.locations import Locations
 from headrace.api.policy.versions import Policies
-from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import PlanRow
@@ -33,7 +34,9 @@ from headrace.guardrails import (
     may_plan,
     redecide,
     settle,
+    shown,
     why,
+    without_places,
 )
 from headrace.guardrails import (
     Caller as Asker,
@@ -70,9 +73,7 @@ class PolicyQuestions:
         proposed = await self._policies.require_valid(text)
         async with self._core.database.read() as tx:
             rows = [_Stored(*row) for row in await tx.execute(_DECIDED)]
-        flips = await asyncio.to_thread(_flips, proposed, rows)
-        if caller.principal.agent is not None:  # names may be withheld from it
-            flips = [flip.model_copy(update={"sentence": ""}) for flip in flips]
+        flips = await asyncio.to_thread(_flips, proposed, rows, by_agent=caller.principal.agent is not None)
         return m.PolicySimulation(replayed=len(rows), flipped=len(flips), flips=flips[:LISTED])
 
     def needs(self) -> list[m.PolicyNeed]:
@@ -97,7 +98,12 @@ class PolicyQuestions:
             made = await asyncio.to_thread(guided_rules, asked.need, asked.values, text)
         except GuideError as error:
             raise ServiceError(Code.INVALID_REQUEST, str(error), fields=(error.name,)) from error
-        return m.GuidedRules(text=made.text, rules=list(made.rules), contradicts=list(made.contradicts))
+        async with self._core.database.read() as tx:
+            known = await self._endpoints.registry(tx)
+        warnings = [said for name in made.endpoints if (said := _unknown(name, known))]
+        return m.GuidedRules(
+            text=made.text, rules=list(made.rules), contradicts=list(made.contradicts), warnings=warnings
+        )
 
     async def who_may(self, asked: m.WhoMayRequest) -> list[m.WhoMay]:
         """Ask the active policy about every active person; an end that is left open is the mildest endpoint."""
@@ -121,26 +127,43 @@ class PolicyQuestions:
         return [await self._locations.resolve(tx, f"{one.id}:/") for one in known]
 
 
+def _unknown(name: str, known: Sequence[Known]) -> str:
+    """Say why a rule about this endpoint concerns nothing; policies know endpoints by their ids alone."""
+    if any(one.id == name for one in known):
+        return ""
+    main = next((one.id for one in known if one.is_named(name)), None)
+    if main is not None:
+        return (
+            f"`{shown(name)}` is another name of the endpoint `{shown(main)}`; policies know it as `{shown(main)}` only"
+        )
+    near = get_close_matches(name, [one.id for one in known], n=1)
+    hint = f"; did you mean `{shown(near[0])}`?" if near else "; list them with `headrace endpoints`"
+    return f"there is no endpoint `{shown(name)}`, so this rule concerns nothing{hint}"
+
+
 class _Stored:
     """A plan with its decision."""
 
     def __init__(self, plan: str, requester: str | None, created: datetime, card: str, context: str | None) -> None:
-        shown = json.loads(card)
+        told = json.loads(card)
         self.plan, self.requester, self.created, self.context = plan, requester, created, context or ""
-        self.sentence = str(shown.get("canonical_sentence") or "")
-        self.was = (shown.get("decision") or {}).get("outcome")
+        self.sentence = str(told.get("canonical_sentence") or "")
+        self.was = (told.get("decision") or {}).get("outcome")
 
 
-def _flips(proposed: PolicySet, rows: Sequence[_Stored]) -> list[m.PolicyFlip]:
+def _flips(proposed: PolicySet, rows: Sequence[_Stored], *, by_agent: bool) -> list[m.PolicyFlip]:
+    """List what would be decided otherwise; an assistant is told no names, which may be withheld from it."""
     flips = []
     for row in rows:
         found = redecide(proposed, row.context)
+        if by_agent:
+            found = without_places(found)
         if row.was in _ORDER and found.outcome != row.was:
             flips.append(
                 m.PolicyFlip(
                     plan=row.plan,
                     requester_name=row.requester,
-                    sentence=row.sentence,
+                    sentence="" if by_agent else row.sentence,
                     created=row.created,
                     was=row.was,
                     now=found.outcome,

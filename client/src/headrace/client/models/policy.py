@@ -65,7 +65,7 @@ class AskedValue(Model):
     """A value that a need asks for."""
 
     name: Name
-    kind: Literal["place", "group", "approvers", "label", "time", "tebibytes", "gigabytes"]
+    kind: Literal["place", "group", "approvers", "label", "time", "tebibytes", "gigabytes", "days"]
     question: str
     example: str
 
@@ -105,6 +105,7 @@ class GuidedRules(Model):
     contradicts: list[str] = Field(
         default=[], description="examples of the text that hold no longer with these rules: change or remove them"
     )
+    warnings: list[str] = Field(default=[], description="what in these rules concerns nothing that there is")
 
 
 class PolicyFlip(Model):

@@ -12,16 +12,17 @@ from typing import Final, Literal
 
 from headrace.guardrails.errors import Refused
 from headrace.guardrails.intents.text import endpoint_name_fault, path_text, shown
+from headrace.guardrails.policy.decision import MAX_KEEP_DAYS
 from headrace.guardrails.policy.examples import run_examples
 from headrace.guardrails.policy.policy_set import PolicyProblems, PolicySet, default_policy_text
 from headrace.guardrails.rails.checks import read_path
 from headrace.guardrails.seal.documents import Json
 
-ValueKind = Literal["place", "group", "approvers", "label", "time", "tebibytes", "gigabytes"]
+ValueKind = Literal["place", "group", "approvers", "label", "time", "tebibytes", "gigabytes", "days"]
 MAX_VALUE: Final = 1000
 """Characters of a value."""
 _TIB, _GB = 1 << 40, 10**9
-_MOST: Final[Mapping[str, int]] = {"tebibytes": 8_000_000, "gigabytes": 9_000_000_000}
+_MOST: Final[Mapping[str, int]] = {"tebibytes": 8_000_000, "gigabytes": 9_000_000_000, "days": MAX_KEEP_DAYS}
 _MOST_NAME: Final = 120
 _HALVES: Final = 2
 _LABEL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@ /-]*")
@@ -69,6 +70,8 @@ class GuidedRules:
     text: str
     rules: tuple[str, ...]
     contradicts: tuple[str, ...]
+    endpoints: tuple[str, ...] = ()
+    """Endpoints that the rules name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,8 @@ def guided_rules(need: str, values: Mapping[str, str], text: str | None = None) 
     if isinstance(before, PolicyProblems):
         message = f"the text to add to can't be read: {before.problems[0].message}"
         raise GuideError(message, "text")
-    made = wanted.make(_Values(wanted, values))
+    checked = _Values(wanted, values)
+    made = wanted.make(checked)
     ids = _ids(wanted.name, len(made.rules), {rule.id for rule in before.rules})
     rules = "\n".join(_written(name, rule) for name, rule in zip(ids, made.rules, strict=True))
     lines = [f"// example {outcome} {json.dumps(asked, ensure_ascii=False)}\n" for outcome, asked in made.examples]
@@ -167,7 +171,9 @@ def guided_rules(need: str, values: Mapping[str, str], text: str | None = None) 
     kept = [line for line in lines if line.strip() in holding]
     failing = [run.line for run in run_examples(replace(after, text=before.text)) if run.failure is not None]
     held = run_examples(replace(before, text="\n".join(failing)))
-    return GuidedRules(f"{rules}\n{''.join(kept)}", ids, tuple(run.line for run in held if run.failure is None))
+    contradicts = tuple(run.line for run in held if run.failure is None)
+    endpoints = tuple(sorted({place.endpoint for place in checked.places.values()}))
+    return GuidedRules(f"{rules}\n{''.join(kept)}", ids, contradicts, endpoints)
 
 
 def _ids(name: str, count: int, taken: set[str]) -> tuple[str, ...]:
@@ -208,7 +214,7 @@ def _text(asked: Asked, given: str) -> str:
             text, fits = "=".join(halves), len(halves) == _HALVES and all(map(_LABEL.fullmatch, halves))
         case "time":
             fits = _TIME.fullmatch(text) is not None
-        case "tebibytes" | "gigabytes":
+        case "tebibytes" | "gigabytes" | "days":
             fits = text.isascii() and text.isdecimal() and 0 < int(text) <= _MOST[asked.kind]
         case "group":
             fits = len(text) <= _MOST_NAME
@@ -296,6 +302,23 @@ def _deletes(values: _Values) -> _Made:
             ("approve", {"action": "sync", "facts": {"deletes": 1}}),
             ("approve", {"action": "move", "facts": {"moved_files": 1}}),
             ("allowed", {"action": "sync"}),
+        ),
+    )
+
+
+def _kept(values: _Values) -> _Made:
+    place, days = values.places["place"], str(int(values["days"]))
+    reason = f"what is deleted at {_short(place.text)} is kept for {days} {'day' if days == '1' else 'days'}"
+    keeps = f"trash:{days}d"
+    return _Made(
+        (
+            _Rule(reason, 'Action::"sync"', place.holds("resource.destination"), obligation=keeps),
+            # A move deletes what it has copied.
+            _Rule(reason, 'Action::"move"', place.holds("resource.source"), obligation=keeps),
+        ),
+        (
+            ("allowed", {"action": "sync", "destination": place.below("run")}),
+            ("confirm", {"action": "move", "source": place.below("run")}),
         ),
     )
 
@@ -449,6 +472,12 @@ NEEDS: Final[Sequence[Need]] = (
     Need("group-writes", "Only a group writes to a place", (_PLACE, _GROUP), _group_writes),
     Need("group-reads", "Only a group looks into a place and takes data from it", (_PLACE, _GROUP), _group_reads),
     Need("deletes-approved", "Deletes need an approval", (_BY,), _deletes),
+    Need(
+        "keep-deletes",
+        "What is deleted at a place goes to the trash for some days",
+        (_PLACE, Asked("days", "days", f"a whole number of days, at most {MAX_KEEP_DAYS}", "30")),
+        _kept,
+    ),
     Need("moves-approved", "Moves off a place need an approval", (_PLACE, _BY), _moves),
     Need("assistants-copy", "Assistants only copy", (), _assistants_copy),
     Need("assistants-not-at", "No assistant works at a place", (_PLACE,), _assistants_not),
