@@ -26,6 +26,7 @@ from tests.servers.site import Person, Site, started_site
 
 from benchmarks.processors import Processors
 from benchmarks.watchers import WATCHERS, measure_watchers
+from headrace.api.app.heap import keep_for_good
 from headrace.api.app.web import create_app
 from headrace.api.http.guard import Origins
 from headrace.api.settings import Settings
@@ -233,6 +234,7 @@ async def _call(
 ) -> dict[str, _Figures]:
     """Return the times of each call; they take turns, so that a drift meets all."""
     application = create_app(site.service.gate, Origins.of(f"http://{_HOST}"))
+    keep_for_good()  # as `headrace serve` does
     times: dict[str, list[tuple[float, float, float]]] = {name: [] for name in asked}
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(application),

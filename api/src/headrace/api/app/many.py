@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import ASGIApp
 
 from headrace.api.app.answering import SHUTDOWN_S, Listeners, Ready, bootstrap, standing_halts
+from headrace.api.app.heap import keep_for_good
 from headrace.api.app.leader_file import Leader, begin_to_lead, seen
 from headrace.api.app.listening import Address, Server, answering_monitoring, bracketed, listening, metrics_url
 from headrace.api.app.service import Service
@@ -214,6 +215,7 @@ class OneOfMany:
                 leader = await opened.enter_async_context(self._letting_others_in(app))
                 link = await bootstrap(service, recover=self._recover_admin and not self._announced)
                 halted = await standing_halts(service)
+                keep_for_good()
                 leader.write(self._settings.data)
                 _log.info("process %d leads the site from now on", os.getpid())
                 self._front.app = app

@@ -16,6 +16,7 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.app.answering import Listeners, Ready, answering, bootstrap, standing_halts
+from headrace.api.app.heap import keep_for_good
 from headrace.api.app.listening import Server, answering_monitoring, metrics_url
 from headrace.api.app.many import OneOfMany
 from headrace.api.app.service import Service
@@ -128,6 +129,7 @@ async def _alone(place: Listeners, roots: Sequence[Root], *, as_json: bool, reco
         metrics, halted = metrics_url(place.for_monitoring), await standing_halts(service)
         ready = Ready(place.public_url, hub, link, metrics, recovers=recover_admin, halted=halted)
         monitoring = create_operation_app(service.whole.use_cases.metrics)
+        keep_for_good()
         async with answering_monitoring(monitoring, place.for_monitoring):
             await _serve(service, Server(config, lambda: ready.say(as_json=as_json)), place.listener)
     finally:
