@@ -35,12 +35,17 @@ def write_whole(descriptor: int, content: bytes) -> None:
         raise
 
 
-def place_in_words(error: OSError) -> str:
-    """Say which file or folder of which host can't be used, why, and what to do."""
+def place_in_words(error: OSError, folder: Path | None = None) -> str:
+    """Say which file or folder of which host can't be used, why, and what to do.
+
+    `folder` is where the file lies, for an error of a disk that names no file.
+    """
     said = error.strerror or str(error) or type(error).__name__
     host = f"on the host `{os.uname().nodename}`"
-    named = isinstance(error.filename, str | bytes | os.PathLike)
-    what = f"`{os.fsdecode(error.filename)}` {host} can't be used: {said}" if named else f"{said} ({host})"
+    name = error.filename if isinstance(error.filename, str | bytes | os.PathLike) else None
+    if name is None and error.errno in _REMEDY:
+        name = folder
+    what = f"`{os.fsdecode(name)}` {host} can't be used: {said}" if name is not None else f"{said} ({host})"
     remedy = _REMEDY.get(error.errno or 0)
     return f"{what}; {remedy}" if remedy else what
 

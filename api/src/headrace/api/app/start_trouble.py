@@ -19,7 +19,7 @@ def in_words(settings: Settings, error: BaseException) -> str:
         _log.debug("the store could not be used", exc_info=of_store)
         url, trouble = store_url(settings.database, settings.data), trouble_of(of_store)
         return f"{trouble_in_words(url, trouble)} ({said_by(of_store)}); {remedy(url, trouble)}"
-    return place_in_words(error) if isinstance(error, OSError) else str(error)
+    return place_in_words(error, settings.data) if isinstance(error, OSError) else str(error)
 
 
 def may_pass(error: BaseException) -> bool:
