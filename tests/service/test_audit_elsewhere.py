@@ -18,6 +18,8 @@ from sqlalchemy.exc import IntegrityError
 from tests.servers.site import Site, started_site
 from tests.servers.syslog import Syslog, receiving
 from tests.service.refusals import refused
+from tests.service.test_metrics import figures
+from tests.service.test_transfers import until
 from typer.testing import CliRunner
 
 from headrace.api.audit import syslog as syslog_module
@@ -151,7 +153,13 @@ async def test_what_happens_while_the_other_host_is_away_is_sent_when_it_is_back
         await site.restart()
         await site.person("eve", "viewer")
         syslog.start()
+        await elsewhere_of(site).send()
+        assert elsewhere_of(site).away is not None, "until the server has kept the connection for a while"
+        waiting = elsewhere_of(site).unsent
+        assert waiting > 0
+        assert (await figures(site))["headrace_audit_unsent"] == waiting
         await sent(site, syslog)
+        assert (await figures(site))["headrace_audit_unsent"] == 0
         assert (await site.ada.port.health()).causes == []
         assert verdict(syslog, (await site.ada.port.health()).key).intact
 
@@ -159,9 +167,12 @@ async def test_what_happens_while_the_other_host_is_away_is_sent_when_it_is_back
 async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(tmp_path: Path, syslog: Syslog) -> None:
     async with site_that_sends(tmp_path, syslog, audit_most_unsent=40, transfer_concurrency=1) as site:
         await site.start_both()
-        (site.lab / "set" / "large").write_bytes(bytes(1_000_000))
+        # It takes the only place for a quarter of an hour: what follows may take as long as it takes.
+        with (site.lab / "set" / "large").open("wb") as large:
+            large.truncate(100_000_000)
+        await sent(site, syslog)
         slow = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/slow", rate_limit_bps=1_000_000))
-        waiting = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set"))
+        waiting = await site.ada.submit(await site.ada.plan("lab:/set/a.txt", "archive:/waiting"))
         plan = await site.ada.plan("lab:/set", "archive:/other")
         await sent(site, syslog)
         syslog.kill()
@@ -175,7 +186,8 @@ async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(t
                 break
         syslog.start()
         await sent(site, syslog)
-        assert (await site.ada.end_of(waiting)).state is m.TransferState.COMPLETE
+        site.use_cases.scheduler.wake(waiting.id)
+        await until(site, waiting, "complete")
 
 
 async def test_nobody_else_gets_the_chain(tmp_path: Path, syslog: Syslog) -> None:
@@ -244,12 +256,8 @@ async def test_what_arrived_while_the_store_took_nothing_is_noted_later_and_not_
 
 async def test_what_the_other_kernel_has_not_taken_is_not_sent(syslog: Syslog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(syslog_module, "PATIENCE_S", 1)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(syslog.folder / "server.pem", syslog.folder / "server.key")
-    with socket.socket() as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
+    listener, context = listening(syslog, receive_buffer=4096)
+    with listener:
 
         def shake_hands() -> ssl.SSLSocket:
             return context.wrap_socket(listener.accept()[0], server_side=True)
@@ -260,6 +268,51 @@ async def test_what_the_other_kernel_has_not_taken_is_not_sent(syslog: Syslog, m
         with pytest.raises(TimeoutError):
             await asyncio.to_thread(line.send, messages)
         (await shaking).close()
+
+
+def listening(syslog: Syslog, receive_buffer: int = 65_536) -> tuple[socket.socket, ssl.SSLContext]:
+    """Somewhere to connect to with the certificate of the server, and with nothing behind it."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(syslog.folder / "server.pem", syslog.folder / "server.key")
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    return listener, context
+
+
+async def test_a_message_is_framed_with_its_length_and_is_of_the_facility_of_audits(syslog: Syslog) -> None:
+    listener, context = listening(syslog)
+    with listener:
+
+        def take() -> bytes:
+            with context.wrap_socket(listener.accept()[0], server_side=True) as connection:
+                return connection.recv(4096)
+
+        taking = asyncio.create_task(asyncio.to_thread(take))
+        line = SyslogLine(Receiver("localhost", listener.getsockname()[1], str(syslog.ca)))
+        await asyncio.to_thread(line.send, [Message("2026-11-23T06:00:00.000Z", "test", b"said")])
+        length, _, frame = (await taking).partition(b" ")
+        line.close()
+    assert int(length) == len(frame)
+    # RFC 5424: facility 13 is "log audit", severity 6 informational.
+    assert frame.startswith(b"<110>1 2026-11-23T06:00:00.000Z ")
+    assert frame.endswith(b" headrace - test - said")
+
+
+async def test_certificates_are_read_anew_for_each_connection(syslog: Syslog) -> None:
+    ours = syslog.folder / "ours.pem"
+    ours.write_bytes(syslog.ca.read_bytes())
+    line = SyslogLine(Receiver("localhost", syslog.port, str(ours)))
+    message = Message("2026-11-23T06:00:00.000Z", "test", b"said")
+    await asyncio.to_thread(line.send, [message])
+    line.close()
+    ours.write_bytes((syslog.folder / "nobody.pem").read_bytes())
+    with pytest.raises(ssl.SSLCertVerificationError):
+        await asyncio.to_thread(line.send, [message])
+    ours.write_bytes(syslog.ca.read_bytes())
+    await asyncio.to_thread(line.send, [message])
+    line.close()
 
 
 async def test_a_position_beyond_the_chain_is_reported_and_lets_nothing_start(tmp_path: Path, syslog: Syslog) -> None:

@@ -4,11 +4,15 @@ import re
 import sqlite3
 from pathlib import Path
 
+import httpx2
 import pytest
+from fastapi import FastAPI
 from sqlalchemy.exc import OperationalError
 
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, ServiceError, TooManyChanges
+from headrace.api.http.answers import install
 from headrace.api.problems import STATUS, problem_of
+from headrace.auth import TooManyAttempts
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "errors.md").read_text(encoding="utf-8")
@@ -61,3 +65,47 @@ def test_a_data_folder_that_can_not_be_written_is_named_in_the_log_with_its_host
 def test_a_refusal_names_code_fields_and_what_it_is_about() -> None:
     problem = problem_of(ServiceError(Code.NAME_TAKEN, "taken", fields=("name",)), instance="nd_1")
     assert (problem.status, problem.code, problem.fields, problem.instance) == (409, "name_taken", ["name"], "nd_1")
+
+
+SOON = (
+    "busy", "no_leader", "request_timeout", "shutting_down", "store_busy", "store_failed", "store_full",
+    "too_many_attempts", "too_many_browses", "too_many_changes", "too_many_plans", "too_many_transfers", "unanswered",
+)  # fmt: skip
+ONCE_MENDED = (
+    "audit_unsent", "audit_unwritable", "directory_away", "halted", "key_unusable", "node_away", "provider_failed",
+    "qos_unreadable", "quota_exceeded",
+)  # fmt: skip
+
+
+async def answered(*errors: Exception) -> list[httpx2.Response]:
+    """What a caller gets for each error."""
+    app, raised = FastAPI(), iter(errors)
+    app.state.token_resource = "http://127.0.0.1/api/v1"  # noqa: S105 - an address
+    install(app)
+
+    @app.get("/")
+    async def fails() -> None:
+        raise next(raised)
+
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1") as client:
+        return [await client.get("/") for _ in errors]
+
+
+@pytest.mark.anyio
+async def test_whatever_passes_by_itself_says_when_to_try_again_and_nothing_else_does() -> None:
+    answers = await answered(*(ServiceError(code, "said") for code in STATUS))
+    found = {answer.json()["code"]: answer.headers.get("retry-after") for answer in answers}
+    wanted = dict.fromkeys(STATUS) | dict.fromkeys(SOON, "5") | dict.fromkeys(ONCE_MENDED, "60")
+    assert found == {str(code): after for code, after in wanted.items()}
+    assert {answer.json()["code"] for answer in answers if answer.status_code in {429, 503}} == {*SOON, *ONCE_MENDED}
+
+
+@pytest.mark.anyio
+async def test_an_error_that_knows_when_it_passes_says_that() -> None:
+    answers = await answered(
+        TooManyChanges("ada", 600, 17),
+        TooManyAttempts(18),
+        ServiceError(Code.QUOTA_EXCEEDED, "said", retry_after_s=3601),
+        ServiceError(Code.QUOTA_EXCEEDED, "said"),
+    )
+    assert [answer.headers["retry-after"] for answer in answers] == ["17", "18", "3601", "60"]

@@ -1,6 +1,7 @@
 """What health says: measured when it is asked for, with the causes for those who can mend them."""
 
 import asyncio
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -51,6 +52,16 @@ async def test_health_finds_a_store_that_nobody_has_written_to_meanwhile_locked_
             other.execute("ROLLBACK")
         site.clock.shift += FRESH
         assert codes(await causes(site)) <= {"work_failing"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("free_blocks", "found"), [(255, {"store_full"}), (256, set[str]())])
+async def test_a_disk_is_called_full_before_a_write_fails(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch, free_blocks: int, found: set[str]
+) -> None:
+    measured = SimpleNamespace(f_bavail=free_blocks, f_frsize=4096)
+    monkeypatch.setattr(os, "statvfs", lambda _: measured)
+    assert codes(await causes(quiet_site)) == found
 
 
 @pytest.mark.anyio

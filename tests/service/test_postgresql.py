@@ -3,8 +3,11 @@
 import asyncio
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import httpx2
 import pytest
@@ -222,3 +225,28 @@ def test_a_database_on_another_host_needs_tls() -> None:
         assert store_url(f"postgresql://{near}/headrace", Path()).database == "headrace"
     url = store_url("postgresql://ada:hunter2@db.example.org/headrace?sslmode=verify-full", Path())
     assert "hunter2" not in shown(url)
+
+
+@pytest.mark.parametrize(
+    ("version", "encoding", "by_bytes", "said"),
+    [
+        (120_022, "UTF8", True, "PostgreSQL 12; Headrace needs 13"),
+        (130_000, "LATIN1", True, "its encoding is LATIN1"),
+        (130_000, "UTF8", False, "by the bytes of UTF-8"),
+        (130_000, "UTF8", True, ""),
+    ],
+)
+async def test_a_database_that_is_too_old_or_orders_texts_otherwise_is_refused(
+    version: int,
+    encoding: str,
+    by_bytes: bool,  # noqa: FBT001 - what a database answers
+    said: str,
+) -> None:
+    answers = {"SHOW server_version_num": str(version), "SHOW server_encoding": encoding}
+
+    def asked(query: str) -> SimpleNamespace:
+        return SimpleNamespace(scalar_one=lambda: answers.get(query, by_bytes))
+
+    database: Any = SimpleNamespace(exec_driver_sql=asked)
+    with pytest.raises(CannotStart, match=said) if said else nullcontext():
+        postgresql.require_fit(database)

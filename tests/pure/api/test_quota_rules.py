@@ -1,6 +1,6 @@
 """Quotas: how the site's file is read, whom each concerns, and what stands against one more transfer."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -150,8 +150,27 @@ def test_what_goes_over_a_quota_is_told_what_is_left_and_when_it_renews(
     quota: Quota, used: Used, wanted: Used, said: str
 ) -> None:
     found = against(Limit(quota, "group:cryo"), used, wanted, RENEWS)
-    assert said in found
-    assert bool(found) == bool(said)
+    assert said in (found.said if found else "")
+    assert (found is None) == (said == "")
+
+
+@pytest.mark.parametrize(
+    ("quota", "used", "wanted", "after_s"),
+    [
+        (BYTES, Used(bytes=100), Used(bytes=1), 90),
+        (BYTES, Used(), Used(bytes=101), None),
+        (FILES, Used(files=5), Used(files=5), 90),
+        (FILES, Used(), Used(files=6), None),
+        (AT_ONCE, Used(transfers=2), Used(transfers=1), None),
+    ],
+)
+def test_what_goes_over_a_quota_passes_when_it_renews_if_the_whole_of_it_would_do(
+    quota: Quota, used: Used, wanted: Used, after_s: int | None
+) -> None:
+    found = against(Limit(quota, "group:cryo"), used, wanted, RENEWS)
+    assert found is not None
+    assert found.passes_after_s(RENEWS - timedelta(seconds=89.5)) == after_s
+    assert found.passes_after_s(RENEWS + timedelta(seconds=5)) == (after_s and 1)
 
 
 def test_a_day_ends_at_the_site_s_midnight_also_when_clocks_change() -> None:

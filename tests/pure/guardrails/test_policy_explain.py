@@ -240,3 +240,12 @@ def test_hours_are_looked_for_with_a_limited_number_of_evaluations(monkeypatch: 
     made = evaluations(monkeypatch)
     assert next_hours(policies, denied, WEDNESDAY, "America/Chicago") is None
     assert len(made) == MAX_SEARCHED
+
+
+def test_what_is_allowed_is_offered_before_what_somebody_has_to_confirm() -> None:
+    by_day = "context.minute >= 360 && context.minute < 1200"
+    text = PERMIT + forbid(f"context.overwrites > 0 && {by_day}") + forbid(by_day, "confirmation", name="g")
+    # Overwrites are looked at before hours, and without them it would still have to be confirmed.
+    found = explained(text, overwrites=3)
+    assert [one.outcome for one in found.alternatives] == ["allowed", "confirm"]
+    assert found.alternatives[1].words == "leaving files that differ as they are"

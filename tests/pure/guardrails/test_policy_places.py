@@ -343,6 +343,26 @@ def test_an_example_can_say_which_folders_have_labels() -> None:
     assert isinstance(check_policy(LABELLED + example.format("allowed")), PolicyProblems)
 
 
+@pytest.mark.parametrize(
+    ("condition", "fields"),
+    [
+        (
+            'resource.destination.labels.contains("class=phi")',
+            '"destination": "archive:/in", "destination_folder_labels": {"/in/phi": {"class": "phi"}}',
+        ),
+        ('resource.exclude.contains("*.tmp")', '"exclude": ["*.tmp"]'),
+        ('resource.include.contains("*.tmp")', '"include": ["*.tmp"]'),
+    ],
+)
+def test_an_example_can_say_what_labels_folders_at_the_destination_have_and_which_files_are_left_out(
+    condition: str, fields: str
+) -> None:
+    text = PERMIT_ALL + forbid(condition)
+    assert isinstance(check_policy(f"{text}// example denied {{{fields}}}"), PolicySet)
+    assert isinstance(check_policy(f"{text}// example allowed {{{fields}}}"), PolicyProblems)
+    assert isinstance(check_policy(text + '// example allowed {"action": "copy"}'), PolicySet)
+
+
 def test_a_record_that_does_not_say_which_folders_have_labels_is_denied() -> None:
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
     del record["resource"]["source"]["labelled"]

@@ -116,7 +116,7 @@ class Code(StrEnum):
 class ServiceError(Exception):
     """A refusal with a stable code; the message is fit for the caller."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what may be told beside the sentence
         self,
         code: Code | str,
         detail: str,
@@ -124,10 +124,12 @@ class ServiceError(Exception):
         fields: tuple[str, ...] = (),
         scopes: tuple[str, ...] = (),
         proof: m.ProofWanted | None = None,
+        retry_after_s: int | None = None,
     ) -> None:
         """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs.
 
-        `scopes`: what a token would need. `proof`: which proof of a person is wanted.
+        `scopes`: what a token would need. `proof`: which proof of a person is wanted. `retry_after_s`: when the same is
+        heard, if that is known better than `problems.PASSES_AFTER_S` says for the code.
         """
         super().__init__(detail)
         self.code = code
@@ -135,6 +137,7 @@ class ServiceError(Exception):
         self.fields = fields
         self.scopes = scopes
         self.proof = proof
+        self.retry_after_s = retry_after_s
 
 
 Objection = ServiceError | None
@@ -169,8 +172,8 @@ class TooManyChanges(ServiceError):  # noqa: N818 - says what is the case
             f"{whose} made {most:,} calls within a minute that change something or are noted in the audit log, and no "
             f"more are taken. Nothing was done. Try again in {retry_after_s} s. Looking, pausing, canceling and "
             "halting are always heard; an operator can raise `HEADRACE_CHANGES_PER_MINUTE_OF_ONE`",
+            retry_after_s=retry_after_s,
         )
-        self.retry_after_s = retry_after_s
 
 
 class Fenced(ServiceError):  # noqa: N818 - says what is the case

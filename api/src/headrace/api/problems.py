@@ -132,6 +132,39 @@ STATUS: dict[str, Status] = {
 }
 """The status of every code of service and auth. Rails are 422, the engine's own codes 502."""
 
+_SOON_S = 5
+_ONCE_MENDED_S = 60
+PASSES_AFTER_S: dict[str, int] = {
+    # What other work makes room for, or a moment changes.
+    Code.BUSY: _SOON_S,
+    Code.TOO_MANY_BROWSES: _SOON_S,
+    Code.TOO_MANY_CHANGES: _SOON_S,
+    Code.TOO_MANY_PLANS: _SOON_S,
+    Code.TOO_MANY_TRANSFERS: _SOON_S,
+    Code.REQUEST_TIMEOUT: _SOON_S,
+    Code.SHUTTING_DOWN: _SOON_S,
+    Code.NO_LEADER: _SOON_S,
+    Code.UNANSWERED: _SOON_S,
+    Code.STORE_BUSY: _SOON_S,
+    Code.STORE_FAILED: _SOON_S,
+    Code.STORE_FULL: _SOON_S,
+    AuthCode.TOO_MANY_ATTEMPTS: _SOON_S,
+    # What somebody has to mend or release, or what comes back by itself after a while.
+    Code.QUOTA_EXCEEDED: _ONCE_MENDED_S,
+    Code.HALTED: _ONCE_MENDED_S,
+    Code.AUDIT_UNSENT: _ONCE_MENDED_S,
+    Code.AUDIT_UNWRITABLE: _ONCE_MENDED_S,
+    Code.KEY_UNUSABLE: _ONCE_MENDED_S,
+    Code.NODE_AWAY: _ONCE_MENDED_S,
+    Code.QOS_UNREADABLE: _ONCE_MENDED_S,
+    AuthCode.DIRECTORY_AWAY: _ONCE_MENDED_S,
+    AuthCode.PROVIDER_FAILED: _ONCE_MENDED_S,
+}
+"""What passes without another request, and in how many seconds the same is worth another try: what `Retry-After` says.
+
+Each code whose status is 429 or 503 has a row. An error that knows better when it passes says so itself.
+"""
+
 _BAD_ARGUMENT = "bad_argument"
 """The engine's word for an argument that can't be meant: the request is at fault, no node."""
 

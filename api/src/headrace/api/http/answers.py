@@ -11,8 +11,8 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from headrace.api.errors import Code, ServiceError, TooManyChanges
-from headrace.api.problems import KNOWN, make, problem_of
+from headrace.api.errors import Code, ServiceError
+from headrace.api.problems import KNOWN, PASSES_AFTER_S, make, problem_of
 from headrace.auth import TooManyAttempts
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -26,20 +26,13 @@ _CODES = {
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.BODY_TOO_LARGE, "the request's body is too large; a request is small"),
 }
 _MAX_FIELDS = 20
-_PASSES = frozenset(
-    {
-        Code.BUSY, Code.TOO_MANY_BROWSES, Code.TOO_MANY_PLANS, Code.TOO_MANY_TRANSFERS, Code.STORE_BUSY,
-        Code.STORE_FAILED, Code.STORE_FULL, Code.SHUTTING_DOWN, Code.REQUEST_TIMEOUT, Code.NO_LEADER, Code.UNANSWERED,
-    }
-)  # fmt: skip
-_RETRY_AFTER_S = 5
 
 
 def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """Answer with a problem document."""
     more = dict(headers or {})
-    if problem.code in _PASSES:
-        more.setdefault("retry-after", str(_RETRY_AFTER_S))
+    if (passes_after_s := PASSES_AFTER_S.get(problem.code)) is not None:
+        more.setdefault("retry-after", str(passes_after_s))
     if problem.status == HTTPStatus.UNAUTHORIZED:
         more.setdefault("www-authenticate", challenge())
     return JSONResponse(problem.model_dump(mode="json"), problem.status, headers=more, media_type=PROBLEM_TYPE)
@@ -67,7 +60,7 @@ def install(app: FastAPI) -> None:
         problem = problem_of(error)
         refusal = error.__cause__ if isinstance(error, HeadraceError) else error
         headers = dict[str, str]()
-        if isinstance(refusal, TooManyAttempts | TooManyChanges):
+        if isinstance(refusal, TooManyAttempts | ServiceError) and refusal.retry_after_s is not None:
             headers["retry-after"] = str(refusal.retry_after_s)
         if problem.status == HTTPStatus.UNAUTHORIZED:
             failed = {"error": "invalid_token"} if "authorization" in request.headers else {}

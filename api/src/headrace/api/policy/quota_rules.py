@@ -8,6 +8,7 @@ An assistant is one person's: its name alone would be anybody's who makes a toke
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from math import ceil
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
@@ -162,26 +163,43 @@ class Used:
     transfers: int = 0
 
 
-def against(limit: Limit, used: Used, wanted: Used, renews: datetime) -> str:
-    """Say what stands against a transfer that may move as much as `wanted`; empty when it fits."""
+@dataclass(frozen=True, slots=True)
+class Against:
+    """What stands against a transfer, and from when on it does not any more, if that is known."""
+
+    said: str
+    passes: datetime | None
+
+    def passes_after_s(self, now: datetime) -> int | None:
+        """Return after how many whole seconds it passes, at least one; `None` if that is not known."""
+        return None if self.passes is None else max(1, ceil((self.passes - now) / timedelta(seconds=1)))
+
+
+def against(limit: Limit, used: Used, wanted: Used, renews: datetime) -> Against | None:
+    """Say what stands against a transfer that may move as much as `wanted`; nothing when it fits.
+
+    What is more than a whole day's quota never passes, and when transfers end is not known.
+    """
     quota, whose = limit.quota, f"the quota of {limit.quota.of} `{limit.name or limit.subject}`"
     day = f"it renews at {renews:%Y-%m-%d %H:%M} UTC"
     if quota.bytes_a_day is not None and used.bytes + wanted.bytes > quota.bytes_a_day:
         left = max(0, quota.bytes_a_day - used.bytes)
         has = f"{byte_size(left)} of {byte_size(quota.bytes_a_day)} a day are left of {whose}"
         advice = _advice(wanted.bytes, quota.bytes_a_day)
-        return f"{has}, and this plan may move {byte_size(wanted.bytes)}; {day}. {advice}"
+        said = f"{has}, and this plan may move {byte_size(wanted.bytes)}; {day}. {advice}"
+        return Against(said, renews if wanted.bytes <= quota.bytes_a_day else None)
     if quota.files_a_day is not None and used.files + wanted.files > quota.files_a_day:
         left = max(0, quota.files_a_day - used.files)
         is_left = "is left" if left == 1 else "are left"
         has = f"{left:,} of {plural(quota.files_a_day, 'file')} a day {is_left} of {whose}"
-        return f"{has}, and this plan may move {wanted.files:,}; {day}. {_advice(wanted.files, quota.files_a_day)}"
+        said = f"{has}, and this plan may move {wanted.files:,}; {day}. {_advice(wanted.files, quota.files_a_day)}"
+        return Against(said, renews if wanted.files <= quota.files_a_day else None)
     if quota.transfers is not None and used.transfers + wanted.transfers > quota.transfers:
         has_not = "has" if used.transfers == 1 else "have"
         of_it = f"{plural(used.transfers, 'transfer')} under {whose}"
         has = f"{of_it} {has_not} not ended, and {quota.transfers} may be at once"
-        return f"{has}; submit again when one has ended"
-    return ""
+        return Against(f"{has}; submit again when one has ended", None)
+    return None
 
 
 def _advice(wanted: int, most: int) -> str:

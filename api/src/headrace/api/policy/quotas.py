@@ -72,8 +72,8 @@ class Quotas:
         renews = renewal(day, self._core.settings.timezone)
         async with self._core.database.read() as tx:
             used = await _used(tx, [limit.key for limit in limits], day)
-        said = [against(limit, used[limit.key], wanted, renews) for limit in limits]
-        return [quota_use(limit, used[limit.key], renews) for limit in limits], list(filter(None, said))
+        found = filter(None, (against(limit, used[limit.key], wanted, renews) for limit in limits))
+        return [quota_use(limit, used[limit.key], renews) for limit in limits], [one.said for one in found]
 
     async def show(self, caller: Caller) -> list[m.QuotaUse]:
         """List the quotas that concern the caller, and those of places; operators, auditors and admins see all."""
@@ -123,7 +123,9 @@ class Quotas:
         for limit in limits:
             refusal = against(limit, used[limit.key], wanted, renews)
             if refusal:
-                raise ServiceError(Code.QUOTA_EXCEEDED, refusal)
+                raise ServiceError(
+                    Code.QUOTA_EXCEEDED, refusal.said, retry_after_s=refusal.passes_after_s(self._core.clock())
+                )
 
 
 def whose(principal: Principal, source: str, destination: str) -> Whose:
