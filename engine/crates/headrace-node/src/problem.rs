@@ -122,11 +122,15 @@ impl Problem {
         self.code == code.as_str()
     }
 
-    /// A failure of the state folder.
+    /// A failure of the state folder; it is told far from this host.
     pub(crate) fn state(what: &str, path: &std::path::Path, error: &std::io::Error) -> Self {
         Self::new(
             ControlCode::StateFailed,
-            format!("can't {what} `{}`: {error}", path.display()),
+            format!(
+                "can't {what} `{}` on the host `{}`: {error}",
+                path.display(),
+                host_name()
+            ),
         )
     }
 }

@@ -185,11 +185,7 @@ pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
     let key = random_key()?;
     let text = format!("{}\n", headrace_core::value::Digest(key.seed()));
     remove_unfinished(path)?;
-    // Of no two processes, so that none gives a name to what another one still writes.
-    let unfinished = unfinished_name(
-        path,
-        &headrace_core::value::Digest(random_bytes()?).to_string(),
-    );
+    let unfinished = unfinished_beside(path)?;
     let written = (|| {
         let mut file = OpenOptions::new()
             .write(true)
@@ -209,6 +205,12 @@ pub fn write_new_key(path: &Path) -> Result<SigningKey, Problem> {
 }
 
 const UNFINISHED: &str = ".unfinished";
+
+/// A name of no two writers, so that none gives the name to what another one still writes.
+fn unfinished_beside(path: &Path) -> Result<PathBuf, Problem> {
+    let unique = headrace_core::value::Digest(random_bytes()?);
+    Ok(unfinished_name(path, &unique.to_string()))
+}
 
 fn unfinished_name(path: &Path, unique: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -269,21 +271,32 @@ pub(crate) fn random_id(prefix: &str) -> Result<String, Problem> {
 
 /// Replaces a file (mode 0600) so that after a power loss it holds the new bytes; until then the old ones, whole.
 pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    let temporary = path.with_extension("new");
+    replace_durably(path, 0o600, |file| file.write_all(bytes))
+}
+
+/// As `write_durably`, with the bytes that `fill` writes, in a file of this mode (less the umask).
+pub(crate) fn replace_durably(
+    path: &Path,
+    mode: u32,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), Problem> {
+    let unfinished = unfinished_beside(path)?;
     let written = (|| {
-        let mut options = OpenOptions::new();
-        let mut file = options
+        let mut file = OpenOptions::new()
             .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&temporary)?;
-        file.write_all(bytes)?;
+            .create_new(true)
+            .mode(mode)
+            .open(&unfinished)?;
+        fill(&mut file)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)?;
+        fs::rename(&unfinished, path)?;
         sync_parent(path)
     })();
-    written.map_err(|error| Problem::state("write", path, &error))
+    written.map_err(|error| {
+        // A full disk needs the room; after the rename it is not there any more.
+        drop(fs::remove_file(&unfinished));
+        Problem::state("write", path, &error)
+    })
 }
 
 /// Removes a file; it is no error when it is gone already.
@@ -440,6 +453,24 @@ mod tests {
         write_durably(&path, b"two").expect("written");
         assert_eq!(read_bounded(&path, 3).expect("read"), b"two");
         assert!(read_bounded(&path, 2).is_err());
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn two_who_write_a_file_at_once_each_write_it_whole_and_who_fails_leaves_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x.json");
+        let written = replace_durably(&path, 0o600, |file| {
+            file.write_all(b"the ")?;
+            write_durably(&path, b"another").expect("written meanwhile");
+            assert_eq!(fs::read(&path)?, b"another");
+            file.write_all(b"last")
+        });
+        written.expect("written");
+        assert_eq!(fs::read(&path).expect("read"), b"the last");
+        let full = |_: &mut File| Err(io::Error::from(io::ErrorKind::StorageFull));
+        replace_durably(&path, 0o600, full).expect_err("a full disk");
+        assert_eq!(fs::read(&path).expect("read"), b"the last");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
     }
 }

@@ -1,6 +1,7 @@
 //! What came of a copy: the destination's word, what did not arrive, and the receipt.
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 
 use headrace_core::name::RelPath;
@@ -15,10 +16,13 @@ use super::job::Plan;
 use super::{Copying, sign};
 use crate::hub::AttemptEnded;
 use crate::problem::{ControlCode, Problem};
+use crate::state::replace_durably;
 
 /// Failed files that are named at most, and the longest line about one.
 const MAX_FAILED: usize = 1000;
 const MAX_FAILED_LINE_BYTES: u64 = 64 << 10;
+/// The mode of a file that the user has named, less the umask: a receipt is no secret.
+const READABLE: u32 = 0o666;
 
 /// A copy that has come to its end.
 pub(crate) struct Copied {
@@ -48,7 +52,6 @@ pub(super) fn write_receipt(
     plan: &Plan,
     ended: &AttemptEnded,
 ) -> Result<(), Problem> {
-    let failed = |path: &Path, error: &std::io::Error| Problem::state("write", path, error);
     if let Some(path) = &copying.receipt {
         let body = json!({
             "id": sign::id("rc")?, "transfer": plan.planned.transfer, "plan_digest": plan.digest,
@@ -56,12 +59,34 @@ pub(super) fn write_receipt(
             "person": copying.signer.person, "statements": ended.statements,
         });
         let receipt = Document::seal(DocumentType::Receipt, &body, &[&copying.signer.key])?;
-        std::fs::write(path, receipt.text()).map_err(|error| failed(path, &error))?;
+        write_wanted(path, |file| file.write_all(receipt.text().as_bytes()))?;
     }
     if let (Some(path), Some(list)) = (&copying.files, &ended.files_list) {
-        std::fs::copy(list, path).map_err(|error| failed(path, &error))?;
+        write_wanted(path, |file| {
+            std::io::copy(&mut File::open(list)?, file).map(drop)
+        })?;
     }
     Ok(())
+}
+
+/// Writes a file that the user has named: whole and durable, or as it was. What is no file (a terminal, a pipe) is written to.
+fn write_wanted(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+) -> Result<(), Problem> {
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => {
+            let written = File::options().write(true).open(path);
+            let written = written.and_then(|mut file| fill(&mut file));
+            written.map_err(|error| Problem::state("write", path, &error))
+        }
+        // Of a symlink, the file that it names is replaced.
+        _ => replace_durably(
+            &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
+            READABLE,
+            fill,
+        ),
+    }
 }
 
 /// What the destination states, under its signature.
