@@ -1,6 +1,7 @@
 """Each setting of time reaches the limit that it is for; tests/service/test_duties.py holds those of duties."""
 
 import asyncio
+import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -35,10 +36,9 @@ async def test_a_session_ends_when_its_settings_say(tmp_path: Path) -> None:
             await people.of_session(secret)
 
 
-async def small(site: Site, size: int = 4 << 20, rate_limit_bps: int | None = None) -> m.Transfer:
+async def small(site: Site, content: bytes = b"a", rate_limit_bps: int | None = None) -> m.Transfer:
     (site.lab / "set").mkdir()
-    with (site.lab / "set" / "a.bin").open("wb") as file:
-        file.truncate(size)
+    (site.lab / "set" / "a.bin").write_bytes(content)
     return await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=rate_limit_bps))
 
 
@@ -47,8 +47,9 @@ async def test_a_ticket_is_renewed_and_a_wait_ends_as_often_as_their_settings_sa
     # No sweep may finish the plan that is waited for below.
     async with started_site(tmp_path, replace(SETTINGS, sweep_s=3333)) as site:
         await site.start_both()
-        # It goes on for minutes, however slow this host is, and each wait for its end is over after a second.
-        transfer = await small(site, size=100 << 20, rate_limit_bps=SLOW_BPS)
+        # It goes on for longer than a test may last, and each wait for its end is over after a second. Zeros would be
+        # holes, which no rate holds back.
+        transfer = await small(site, os.urandom(16 << 20), rate_limit_bps=SLOW_BPS // 8)
         async with asyncio.timeout(2 * LIMIT_S):
             while len(await site.audited("ticketed")) <= 1:
                 assert (await site.ada.end_of(transfer)).state not in m.END_STATES
