@@ -170,14 +170,18 @@ async def test_causes_are_told_to_those_who_can_mend_them_in_person(site: Site) 
 
 
 @pytest.mark.anyio
-async def test_whoever_is_signed_in_is_told_why_everything_is_halted_and_strangers_are_not(quiet_site: Site) -> None:
+async def test_everybody_is_told_that_everything_is_halted_and_only_those_who_are_signed_in_why(
+    quiet_site: Site,
+) -> None:
     requester, health = await quiet_site.person("eve", "requester"), quiet_site.use_cases.health
     halted = await quiet_site.ada.port.halt(m.HaltRequest(scope="everything", reason="water in the hall"))
     assert (await requester.port.health()).halted == "water in the hall"
-    assert (await health.report(None)).halted == ""
+    assert (await health.report(None)).halted == "the reason is shown to those who are signed in"
     await quiet_site.ada.port.release_halt(halted.id)
+    assert (await health.report(None)).halted == ""
     (quiet_site.settings.data / HALT).write_text("by hand")
     assert (await requester.port.health()).halted == "by hand"
+    assert "by hand" not in (await health.report(None)).halted != ""
 
 
 @pytest.mark.parametrize("code", list(m.HealthCode))

@@ -48,6 +48,8 @@ _LOOK: Final = (
 )
 _SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
+REASON_HIDDEN: Final = "the reason is shown to those who are signed in"
+"""What strangers are told instead of why everything is halted: that it is halted is no secret."""
 _Code = m.HealthCode
 _NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.NODE_STRANGE})
 """What is told and degrades nothing: a root may be gone on purpose, and anybody can come by who is no node of ours."""
@@ -90,6 +92,7 @@ class Health:
         `unsure` is why the store could not say who is asking: that is told, and not which store it is.
         """
         causes = (await self.causes())[:_MOST_CAUSES]
+        halted = await self._halted()
         told = caller is not None and caller.agent is None and bool(_TOLD & caller.scopes)
         return m.Health(
             status="degraded" if unsure or any(cause.code not in _NOTICES for cause in causes) else "ok",
@@ -98,7 +101,7 @@ class Health:
             nodes_away=await self._away() if caller is not None and Scope.TRANSFER_READ in caller.scopes else [],
             audit="unwritable" if self._audit.unwritable_since else "ok",
             key=self._signer.public,
-            halted=await self._halted() if caller is not None else "",
+            halted=halted if caller is not None or not halted else REASON_HIDDEN,
             causes=causes if told else [_nameless(unsure)] if unsure else [],
         )
 

@@ -207,7 +207,10 @@ class Health(Model):
     )
     audit: Literal["ok", "unwritable"]
     key: str = Field(description="public key that signs tickets and receipts")
-    halted: str = Field(default="", description="why an operator has halted everything; told to whoever is signed in")
+    halted: str = Field(
+        default="",
+        description="why everything is halted, empty when it is not; strangers learn that it is, and not why",
+    )
     causes: list[HealthCause] = Field(
         default=[], description="why it is degraded; told to operators, administrators and auditors in person"
     )
