@@ -216,6 +216,15 @@ def test_a_card_claims_at_rest_verification_encryption_and_deletes_only_where_th
     assert "again as read back at rest" in notes(Asked(verify="at-rest"))
     assert "deleted only after its copy is verified at rest" in notes(Asked(action="move"))
     assert "NOT encrypted" in notes(Asked(encryption=False))
+    assert "Encrypted with TLS 1.3." in notes(Asked())
+
+
+def test_between_two_places_of_one_node_no_card_promises_encryption() -> None:
+    execution = execution_of(Asked(), route())
+    inside = replace(execution, source=replace(execution.source, node=execution.destination.node))
+    said = "\n".join(card_notes(inside.surveyed(counts()), counts()))
+    assert "Both places are on one host: Headrace sends nothing over a network." in said
+    assert "ncrypted" not in said
     assert "same checksum" in notes(Asked(compare="checksum"))
     assert "kept." not in notes(Asked())
     assert "Permissions are not kept." in notes(Asked(preserve=("timestamps",)))

@@ -41,7 +41,7 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
         )
     again = "" if execution.verify == "in-transit" else ", and again as read back at rest"
     notes.append(f"Every byte is verified with BLAKE3 while it travels{again}.")
-    notes.append("Encrypted with TLS 1.3." if execution.encryption == "required" else "NOT encrypted on the way.")
+    notes.append(_way(execution))
     notes.append(
         f"If the source grows meanwhile, at most {counted(execution.max_files, 'file')} and "
         f"{sized(execution.max_bytes)} are copied ({GROWTH_PERCENT}% over the survey, or more for a small one)."
@@ -86,8 +86,15 @@ def _probe_notes(execution: Execution, max_seconds: int) -> tuple[str, ...]:
         f"Each moves at most {sized(execution.max_bytes)}, within {max_seconds} s from its first byte.",
         "Files at the source are read, and none of their names is told to the other node.",
         "Files that are written never get a name at the destination: none is left, also when a node is killed.",
-        "Encrypted with TLS 1.3." if execution.encryption == "required" else "NOT encrypted on the way.",
+        _way(execution),
     )
+
+
+def _way(execution: Execution) -> str:
+    """Say what protects the bytes on their way; one node that holds both ends moves them inside its process."""
+    if execution.source.node == execution.destination.node:
+        return "Both places are on one host: Headrace sends nothing over a network."
+    return "Encrypted with TLS 1.3." if execution.encryption == "required" else "NOT encrypted on the way."
 
 
 def _different(execution: Execution, counts: SurveyCounts) -> str:
