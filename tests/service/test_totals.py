@@ -36,3 +36,17 @@ def test_sources_of_a_move_that_stay_are_counted_and_said_with_their_reasons() -
         "complete: 3 files there (3 copied, 300 bytes), in 1 s, verified at-rest. "
         "Sources that stay: 1 changed after the copy, 2,000 left when the transfer was stopped."
     )
+
+
+def test_what_a_sync_deleted_is_counted_and_said() -> None:
+    totals = Totals(files=3, bytes=300, identical=0, failed=0, resent=0, deleted=1)
+    final = totals.final(m.Progress(at=AT), resent_before=0, for_good=0)
+    assert (final.deleted, final.deleted_to_trash) == (1, False)
+    assert totals.sentence("complete", "in 1 s", "at-rest") == (
+        "complete: 3 files there (3 copied, 300 bytes; 1 entry deleted at the destination), in 1 s, verified at-rest."
+    )
+
+
+def test_what_changed_while_it_was_copied_is_said() -> None:
+    totals = Totals(files=3, bytes=300, identical=0, failed=0, resent=5, changed=1)
+    assert "; 1 changed after the plan or while being copied" in totals.sentence("complete", "in 1 s", "at-rest")

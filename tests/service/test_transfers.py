@@ -514,7 +514,7 @@ async def test_a_node_speaks_for_itself_only(quiet_site: Site, tmp_path: Path) -
         "transfer": "tr_1", "plan_digest": "0" * 64, "attempt": "1", "outcome": "complete",
         "list_digest": hashlib.sha256(b"").hexdigest(),
     }  # fmt: skip
-    counts = dict.fromkeys(("files", "bytes", "identical", "failed", "resent_bytes"), "0")
+    counts = dict.fromkeys(("files", "bytes", "identical", "failed", "deleted", "resent_bytes"), "0")
     word = {"role": "destination", "node": destination.public, **about, **counts}
     own = seal("statement", {"role": "source", "node": source.public, **about}, source).text
     check = quiet_site.use_cases.receipts.check

@@ -166,3 +166,28 @@ def test_a_plan_card_says_where_each_slot_comes_from_and_what_the_assistant_adde
     assert "said from: from the words of the earlier plan: “from a”" in card
     assert "typed verification" in card
     assert "priority" not in card
+
+
+def test_a_card_warns_of_no_loss_that_does_not_come_about() -> None:
+    allowed = plan(danger=["overwrite", "delete_extraneous"])
+    card = " ".join(shown(plan_card(allowed), width=200).split())
+    assert "what only the destination has would be deleted; there is nothing of it now" in card
+    assert "files that differ at the destination would be replaced; none differs now" in card
+    assert "are deleted" not in card
+    survey = {"deletes": 1, "overwrites": 1}
+    card = shown(plan_card(plan(danger=["overwrite", "delete_extraneous"], survey=survey)), width=200)
+    assert "files at the destination are deleted" in card
+    assert "files at the destination are replaced" in card
+
+
+@pytest.mark.parametrize(
+    ("to_trash", "said"),
+    [(False, "2 entries deleted at the destination"), (True, "2 entries moved to the trash at the destination")],
+)
+def test_the_card_of_a_transfer_says_what_was_deleted(said: str, *, to_trash: bool) -> None:
+    given = {
+        "id": "tr_1", "plan": "pl_1", "plan_digest": DIGEST, "state": "complete", "requester": "anna", "action": "sync",
+        "source": "a:/x", "destination": "b:/x", "created": AT,
+        "progress": {"deleted": 2, "deleted_to_trash": to_trash},
+    }  # fmt: skip
+    assert said in shown(transfer_card(m.Transfer.model_validate(given)))

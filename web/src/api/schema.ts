@@ -2756,7 +2756,7 @@ export interface components {
             causes: components["schemas"]["HealthCause"][];
             /**
              * Halted
-             * @description why an operator has halted everything; told to whoever is signed in
+             * @description why everything is halted, empty when it is not; strangers learn that it is, and not why
              * @default
              */
             halted: string;
@@ -4402,6 +4402,18 @@ export interface components {
              */
             bytes_total: number;
             /**
+             * Deleted
+             * @description files and folders that a sync deleted at its destination, or moved to the trash there
+             * @default 0
+             */
+            deleted: number;
+            /**
+             * Deleted To Trash
+             * @description what was deleted lies in the trash; its receipt says where
+             * @default false
+             */
+            deleted_to_trash: boolean;
+            /**
              * Eta High S
              * @description the most
              */
@@ -5470,6 +5482,8 @@ export interface components {
              *       "bytes_failed": 0,
              *       "bytes_received": 0,
              *       "bytes_total": 0,
+             *       "deleted": 0,
+             *       "deleted_to_trash": false,
              *       "files_done": 0,
              *       "files_failed": 0,
              *       "files_failed_for_good": 0,

@@ -85,6 +85,7 @@ function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended
     ...(progress.average_bps == null ? [] : [[t("figure.average"), rate(progress.average_bps)] as const]),
     [t("figure.resent"), bytes(progress.resent_bytes)],
     ...(progress.sources_kept > 0 ? [[t("figure.sourcesKept"), count(progress.sources_kept)] as const] : []),
+    ...(progress.deleted > 0 ? [[t(progress.deleted_to_trash ? "figure.trashed" : "figure.deleted"), count(progress.deleted)] as const] : []),
     [t("figure.ceiling"), ceiling == null ? t("value.none") : rate(ceiling)],
   ];
   if (ended || state !== "running") return rows;

@@ -13,7 +13,7 @@ import { Summary } from "./Summary";
 
 const progress: Progress = {
   files_total: 2, files_done: 1, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
-  resent_bytes: 0, sources_kept: 0, rate_bps: 0, streams: 0, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: null,
+  resent_bytes: 0, sources_kept: 0, deleted: 0, deleted_to_trash: false, rate_bps: 0, streams: 0, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: null,
 };
 
 describe("what has arrived", () => {

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from headrace.client import models as m
 from headrace.client.origins import added, origin_lines
-from headrace.client.text import about, bit_rate, byte_size, duration, plural, sentence, visible
+from headrace.client.text import about, bit_rate, byte_size, deletions, duration, plural, sentence, visible
 
 SHORT_DIGEST: Final = 12
 """Characters of a digest that people compare."""
@@ -37,6 +37,12 @@ _DANGER_WORDS: Final = {
     "verify_none": "what arrives is not verified",
     "encryption_off": "the data travels unencrypted",
     "root_source": "the source is a whole endpoint",
+}
+
+
+_NONE_NOW: Final = {
+    "overwrite": "files that differ at the destination would be replaced; none differs now",
+    "delete_extraneous": "what only the destination has would be deleted; there is nothing of it now",
 }
 
 
@@ -94,7 +100,7 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
     """Add what speaks against the plan, what policy says, and what comes next."""
     kept = plan.decision.keep_days if plan.decision else None
     for danger in plan.danger:
-        words = _DANGER_WORDS.get(danger, visible(danger))
+        words = _NONE_NOW[danger] if _is_idle(danger, plan.survey) else _DANGER_WORDS.get(danger, visible(danger))
         if kept is not None and danger in {"delete_extraneous", "delete_source"}:
             words = words.replace("are deleted", f"go to the trash for {plural(kept, 'day')}")
         grid.add_row(Text("beware", style="red"), Text(words, style="red"))
@@ -112,6 +118,12 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
     )
     if step or plan.next_step.message:
         grid.add_row("next", Text(visible(step or plan.next_step.message), style="bold"))
+
+
+def _is_idle(danger: str, survey: m.SurveyCounts | None) -> bool:
+    """Whether a danger is allowed for, and nothing is there that it would touch."""
+    counted = {"overwrite": "overwrites", "delete_extraneous": "deletes"}.get(danger)
+    return survey is not None and counted is not None and not getattr(survey, counted)
 
 
 def _add_survey(grid: Table, survey: m.SurveyCounts, kept: int | None) -> None:
@@ -269,6 +281,8 @@ def _promised_rows(transfer: m.Transfer) -> Iterator[tuple[str, str, str]]:
 def _left_rows(progress: m.Progress) -> Iterator[tuple[str, str, str]]:
     if progress.files_failed:
         yield "failed", plural(progress.files_failed, "file"), "red"
+    if progress.deleted:
+        yield "deleted", deletions(progress.deleted, to_trash=progress.deleted_to_trash), ""
     if progress.sources_kept:
         yield "stay", f"{plural(progress.sources_kept, 'source')} (the receipt says why)", "yellow"
 

@@ -13,7 +13,7 @@ from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.probed import show_probed
 from headrace.client import END_STATES
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration, plural, visible
+from headrace.client.text import bit_rate, byte_size, deletions, duration, plural, visible
 
 MAX_FAILED_SHOWN: Final = 20
 _NEVER_COPIED: Final = "source_unsupported"
@@ -28,13 +28,13 @@ LINE_EVERY_S: Final = 10
 """Without a terminal, progress is a line at most this often."""
 
 
-def follow(command: Command, transfer: m.Transfer) -> m.Transfer:
-    """Show a transfer until it ends and return how it ended. Ctrl-C stops only the showing."""
+def follow(command: Command, transfer: m.Transfer, *, after: int = 0) -> m.Transfer:
+    """Show a transfer until it ends and return how it ended, with the events after `after`. Ctrl-C ends only that."""
     seen = [transfer]
     command.on_interrupt = lambda: _left(command, seen[0])
     if transfer.state in END_STATES:
         return transfer
-    command.wait(_show(command, transfer, seen))
+    command.wait(_show(command, transfer, seen, after))
     return seen[0]
 
 
@@ -44,6 +44,8 @@ def ended(command: Command, transfer: m.Transfer) -> Exit:
         return show_probed(command, transfer)
     progress = transfer.progress
     done = f"{_there(progress)}{_took(transfer)}"
+    gone = deletions(progress.deleted, to_trash=progress.deleted_to_trash)
+    done += f"; {gone}" if gone else ""
     command.out.say(f"Transfer {transfer.id} is {transfer.state}: {done}.", state_style(transfer.state))
     if transfer.error is not None:
         command.out.say(f"{transfer.error.detail} [{transfer.error.code}]", "red")
@@ -96,9 +98,17 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
         command.out.say(f"A retry sends those again that it can help: headrace retry {transfer.id}", "bold")
 
 
-async def _show(command: Command, transfer: m.Transfer, seen: list[m.Transfer]) -> None:
-    async with aclosing(command.headrace.watch(transfer.id)) as events:
-        if command.out.notes.is_terminal:
+async def _later(events: AsyncIterator[m.TransferEvent], after: int) -> AsyncIterator[m.TransferEvent]:
+    """Pass kept events on that come after one; progress, which is not kept, always."""
+    async for event in events:
+        if event.kind == m.TransferEventKind.PROGRESS or event.sequence > after:
+            yield event
+
+
+async def _show(command: Command, transfer: m.Transfer, seen: list[m.Transfer], after: int) -> None:
+    async with aclosing(command.headrace.watch(transfer.id)) as all_events:
+        events = _later(all_events, after)
+        if command.out.aside.is_terminal:
             await _bar(command, events, seen)
         else:
             await _lines(command, events, seen)
@@ -106,7 +116,7 @@ async def _show(command: Command, transfer: m.Transfer, seen: list[m.Transfer]) 
 
 async def _bar(command: Command, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Durable(), _Rate(), _Left(), _Files())
-    with Progress(*columns, console=command.out.notes, transient=True) as bar:
+    with Progress(*columns, console=command.out.aside, transient=True) as bar:
         shown = bar.add_task(seen[0].state, transfer=seen[0])
         async for event in events:
             if event.transfer is not None:

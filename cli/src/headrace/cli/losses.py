@@ -8,7 +8,7 @@ from headrace.cli.card import local_time, table
 from headrace.cli.command import Command, Json, run
 from headrace.cli.moving import PlanName
 from headrace.client import models as m
-from headrace.client.text import byte_size, visible
+from headrace.client.text import byte_size, plural, visible
 
 
 def losses(
@@ -26,7 +26,10 @@ def losses(
         if not found and after is None:
             command.out.say("It replaces and deletes nothing at its destination.")
         else:
-            command.out.show(table(("what", "kind", "size", "last changed", "name"), (_row(one) for one in found)))
+            kept = _kept(command, plan) if any(one.how == "deleted" for one in found) else None
+            command.out.show(
+                table(("what", "kind", "size", "last changed", "name"), (_row(one, kept) for one in found))
+            )
         if found.next is not None:
             only = f" --how {how}" if how else ""
             command.out.note(f"There are more: headrace losses {plan}{only} --after {found.next}")
@@ -35,6 +38,13 @@ def losses(
     run(work, as_json=json)
 
 
-def _row(loss: m.Loss) -> tuple[str, ...]:
+def _kept(command: Command, plan: str) -> int | None:
+    """Return how many days a trash keeps what the plan deletes; nothing when it is gone at once."""
+    decision = command.wait(command.headrace.plan(plan)).decision
+    return decision.keep_days if decision is not None else None
+
+
+def _row(loss: m.Loss, kept: int | None) -> tuple[str, ...]:
     size = byte_size(loss.bytes) if loss.kind == "file" else ""
-    return loss.how, loss.kind, size, local_time(loss.modified) if loss.modified else "", visible(loss.path)
+    how = f"to the trash for {plural(kept, 'day')}" if loss.how == "deleted" and kept is not None else loss.how
+    return how, loss.kind, size, local_time(loss.modified) if loss.modified else "", visible(loss.path)

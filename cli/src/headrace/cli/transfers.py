@@ -51,7 +51,7 @@ def status(  # noqa: PLR0913 - one parameter a flag
             command.out.say(f"Which files: headrace failed {found.id}")
         command.out.document(found)
 
-    def many(command: Command) -> None:
+    def many(command: Command) -> Exit | None:
         found = command.wait(
             command.headrace.transfers(
                 states=state or (),
@@ -85,8 +85,23 @@ def status(  # noqa: PLR0913 - one parameter a flag
         if found.next is not None:
             command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)
+        return None if found else _known(command, endpoint, person)
 
     run(lambda command: one(command, transfer) if transfer else many(command), as_json=json)
+
+
+def _known(command: Command, endpoint: str, person: str) -> Exit | None:
+    """Say of an empty list what was asked for that there is not; only those who administrate know who there is."""
+    if endpoint:
+        there = [name for one in command.wait(command.headrace.endpoints()) for name in (one.id, *one.aliases)]
+        if endpoint not in there:
+            command.out.note(
+                f"There is no endpoint `{endpoint}` that you may see; there are {', '.join(there) or 'none'}.", "red"
+            )
+            return Exit.FAILED
+    if person:
+        command.out.note(f"`{person}` may be nobody here, or somebody whose transfers you may not see.")
+    return None
 
 
 def diagnose(transfer: TransferName, *, json: Json = False) -> None:
@@ -199,9 +214,11 @@ def retry(
     """Try again: the failed files of a partial transfer, or all of a failed one; what is there already is skipped."""
 
     def work(command: Command) -> Exit:
+        last = command.wait(command.headrace.transfer_events(transfer, limit=1, order="newest"))
         again = command.wait(command.headrace.control(transfer, m.ControlRequest(action="retry", reason=reason)))
         if wait:
-            return ended(command, follow(command, again))
+            before = max((event.sequence for event in last), default=0)
+            return ended(command, follow(command, again, after=before))
         command.out.say(f"Transfer {again.id} is {again.state}: headrace watch {again.id}")
         command.out.document(again)
         return Exit.DONE
@@ -264,7 +281,8 @@ def receipts_get(receipt: ReceiptName, *, output: File = None, force: Force = Fa
         if output is not None:
             with new_file(output, force=force) as file:
                 file.write(found.document.encode())
-            command.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output}")
+            key = command.wait(command.headrace.health()).key
+            command.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output} --key {key}")
         elif not json:
             command.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
             command.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")

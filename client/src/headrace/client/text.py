@@ -79,6 +79,13 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def deletions(count: int, *, to_trash: bool) -> str:
+    """Say what was deleted at a destination, files and folders together; empty when nothing was."""
+    if not count:
+        return ""
+    return f"{plural(count, 'entry')} {'moved to the trash' if to_trash else 'deleted'} at the destination"
+
+
 def sentence(text: str) -> str:
     """Return a text with a capital first and a full stop last."""
     said = text[:1].upper() + text[1:]

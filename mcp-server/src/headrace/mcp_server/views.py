@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from headrace.client import models as m
-from headrace.client.text import about, bit_rate, byte_size, plural, quoted, sentence, visible
+from headrace.client.text import about, bit_rate, byte_size, deletions, plural, quoted, sentence, visible
 
 STEERED: Final = frozenset[str](get_args(m.ControlAction))
 """Actions that control_transfer takes."""
@@ -312,6 +312,8 @@ def _transfer_summary(transfer: m.Transfer) -> str:
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
     if progress.files_failed and transfer.state != m.TransferState.PARTIAL:  # the step before says it
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
+    if progress.deleted:
+        parts.append(f"{deletions(progress.deleted, to_trash=progress.deleted_to_trash)}.")
     if progress.sources_kept:
         parts.append(f"Sources that have arrived and stay: {progress.sources_kept:,}; its receipt says why.")
     if transfer.error:

@@ -68,6 +68,8 @@ export const running = {
   "figure.rate": "Rate now",
   "figure.resent": "Sent again",
   "figure.sourcesKept": "Sources that stay",
+  "figure.deleted": "Deleted at the destination",
+  "figure.trashed": "Moved to the trash at the destination",
   "figure.streams": "Streams",
 
   "receipt.command": "Command that checks the receipt",

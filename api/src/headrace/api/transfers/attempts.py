@@ -21,6 +21,7 @@ from headrace.api.signing.policy_hours import Unsettled
 from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
+from headrace.api.transfers.diagnosis import after_failure
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.probe import measured_leg, stored_legs
 from headrace.api.transfers.receipts import require_whole_move, totals_of
@@ -351,6 +352,12 @@ class Attempts:
         if standing.state in END_STATES:
             row.ended = row.ended or self._core.clock()
             row.error = self._problem(run, standing)
+            if row.error is not None and row.diagnosis:
+                found, problem = (
+                    m.Diagnosis.model_validate_json(row.diagnosis),
+                    m.Problem.model_validate_json(row.error),
+                )
+                row.diagnosis = after_failure(found, problem.code).model_dump_json()
             await settle(tx, row.id, run.moved_bytes, run.progress.files_done - run.progress.files_identical)
             await self._core.jobs.done(tx, ADVANCE, row.id)
         elif run.moved_bytes:

@@ -73,6 +73,15 @@ def at_rest_diagnosis(transfer: str, state: str, reason: str, limit: Limit = Lim
     return m.Diagnosis(transfer=transfer, limit=limit, where="service", said=said)
 
 
+def after_failure(found: m.Diagnosis, code: str) -> m.Diagnosis:
+    """Say first how a transfer ended; it advises nothing, because no more speed lets it arrive.
+
+    The code and not the message, which may name files.
+    """
+    said = f"it failed (`{code}`; its error says more). Before that, {found.said}"
+    return found.model_copy(update={"limit": Limit.NOT_RUNNING, "where": "", "said": said, "remedy": []})
+
+
 def stalled(found: m.Diagnosis, since: datetime, now: datetime) -> m.Diagnosis:
     """Say since when nothing moves, when that is long."""
     quiet_s = (now - since).total_seconds()

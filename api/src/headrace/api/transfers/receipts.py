@@ -21,12 +21,12 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
 from headrace.api.transfers.run_state import MAX_COUNT, End, Run, stored
 from headrace.client import models as m
-from headrace.client.text import duration, plural
+from headrace.client.text import deletions, duration, plural
 from headrace.guardrails import TRASH, Document, Ended, JsonObject, ReleasedPlan, SealCode, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
 _FOLDER = re.compile(r"\d{4}-\d\d-\d\d-[A-Za-z0-9_-]{1,64}")
-_COUNTS = ("files", "bytes", "identical", "failed", "resent_bytes")
+_COUNTS = ("files", "bytes", "identical", "failed", "deleted", "resent_bytes")
 """What a destination signs in numbers."""
 _STAY = {
     m.KeptReason.CHANGED: "changed after the copy",
@@ -70,6 +70,12 @@ class Totals:
     """Bytes that the last attempt sent again."""
     kept: tuple[m.KeptSources, ...] = ()
     """Sources of a move that stay although they have arrived."""
+    deleted: int = 0
+    """Files and folders that were deleted at the destination."""
+    to_trash: bool = False
+    """Whether these lie in the trash."""
+    changed: int = 0
+    """Files that changed after they were listed, and arrived as they were later."""
 
     def final(self, counted: m.Progress, resent_before: int, for_good: int) -> m.Progress:
         """Return the progress that stays: signed counts; what failed for good, and how large, the node counted."""
@@ -79,6 +85,8 @@ class Totals:
             files_done=self.files,
             files_identical=self.identical,
             files_failed=self.failed,
+            deleted=self.deleted,
+            deleted_to_trash=self.to_trash,
             files_failed_for_good=min(self.failed, for_good),
             bytes_total=self.bytes + left,
             bytes_received=self.bytes,
@@ -96,7 +104,14 @@ class Totals:
             parts.append(f"{self.identical:,} the same already")
         if self.failed:
             parts.append(f"{self.failed:,} did not arrive")
+        if self.deleted:
+            parts.append(deletions(self.deleted, to_trash=self.to_trash))
         stay = ", ".join(f"{kept.count:,} {_STAY[kept.reason]}" for kept in self.kept)
+        if self.changed:
+            parts.append(
+                f"{self.changed:,} changed after the plan or while being copied, and came in the later form: "
+                "the receipt names what changed"
+            )
         there = f"{outcome}: {plural(self.files, 'file')} there ({'; '.join(parts)}), {took}, verified {verified}."
         return f"{there} Sources that stay: {stay}." if stay else there
 
@@ -222,6 +237,9 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         failed=checked.count("failed"),
         resent=checked.count("resent_bytes"),
         kept=checked.kept,
+        deleted=checked.count("deleted") + _sum(before, "deleted"),
+        to_trash=any(end == "destination" for end, _ in checked.trash),
+        changed=_changed(checked.destination),
     )
 
 
@@ -240,6 +258,12 @@ def require_whole_move(transfer: TransferRow, plan: ReleasedPlan, totals: Totals
             "plan, and no node has signed what became of the others in an earlier attempt, so there is no receipt; "
             "compare source and destination with the plan",
         )
+
+
+def _changed(statement: JsonObject) -> int:
+    """Return how many names a statement says have changed; a node names only the first of very many."""
+    said = statement.get("changed", [])
+    return len(set(map(str, said))) if isinstance(said, list) else 0
 
 
 def _count(statement: JsonObject, name: str) -> int:

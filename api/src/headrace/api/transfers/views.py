@@ -11,7 +11,7 @@ from headrace.api.transfers.probe import summary as probe_summary
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.client.text import bit_rate, plural
+from headrace.client.text import bit_rate, deletions, plural
 from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
@@ -111,6 +111,8 @@ def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noq
         f"{progress.files_done:,} of {plural(progress.files_total, 'file')} "
         f"({sized(progress.bytes_durable)} copied{same}) are safe there"
     )
+    gone = deletions(progress.deleted, to_trash=progress.deleted_to_trash)
+    gone = f", {gone}" if gone else ""
     match m.TransferState(row.state):
         case m.TransferState.QUEUED:
             return f"The {what} is queued. {reason}".strip()
@@ -121,10 +123,10 @@ def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noq
         case m.TransferState.PAUSED:
             return f"The {what} is {reason or 'paused'}. So far {done}."
         case m.TransferState.COMPLETE:
-            return f"The {what} is complete: {done}, verified.{_stay(progress)}"
+            return f"The {what} is complete: {done}, verified{gone}.{_stay(progress)}"
         case m.TransferState.PARTIAL:
             failed = f"{plural(progress.files_failed, 'file')} did not arrive.{_stay(progress)}"
-            return f"The {what} ended in part: {done}, and {failed}"
+            return f"The {what} ended in part: {done}{gone}, and {failed}"
         case m.TransferState.CANCELED:
             return f"The {what} was {reason or 'canceled'}. So far {done}."
         case m.TransferState.FAILED:

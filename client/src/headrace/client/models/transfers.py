@@ -57,6 +57,12 @@ class Progress(Model):
     files_done: Count = 0
     files_identical: Count = Field(default=0, description="of the files done, those that were there already, the same")
     files_failed: Count = 0
+    deleted: Count = Field(
+        default=0, description="files and folders that a sync deleted at its destination, or moved to the trash there"
+    )
+    deleted_to_trash: bool = Field(
+        default=False, description="what was deleted lies in the trash; its receipt says where"
+    )
     files_failed_for_good: Count = Field(
         default=0, description="of the files that failed, those for which a retry alone does not help"
     )
