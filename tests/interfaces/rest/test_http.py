@@ -2,7 +2,7 @@ import difflib
 import json
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
@@ -276,6 +276,39 @@ async def test_invalid_input_is_named_and_not_repeated(quiet_site: Site) -> None
         assert code_of(await client.post("/plans", content=b"{")) == (422, "invalid_request")
         assert code_of(await client.get("/plans?limit=201")) == (422, "invalid_request")
         assert code_of(await client.get("/transfers/tr_1?wait_s=31")) == (422, "invalid_request")
+
+
+@pytest.mark.anyio
+async def test_what_is_wrong_with_a_request_is_said_in_words_with_what_to_send(quiet_site: Site) -> None:
+    intent = {"action": "copy", "source": "lab:/a", "destination": "archive:/a"}
+    async with browser(quiet_site, **await bearer(quiet_site)) as client:
+
+        async def said(call: Awaitable[httpx2.Response]) -> str:
+            answer = await call
+            assert code_of(answer) == (422, "invalid_request")
+            return m.Problem.model_validate_json(answer.text).detail
+
+        json_header = {"content-type": "application/json"}
+        assert "the body is not JSON" in await said(client.post("/plans", content=b"{", headers=json_header))
+        plain = client.post("/plans", content=b'{"words": "x"}', headers={"content-type": "text/plain"})
+        assert "`Content-Type: application/json`" in await said(plain)
+        assert "this takes a body" in await said(client.post("/plans"))
+        unknown = await said(client.post("/plans", json={"intent": {**intent, "rate": 5}}))
+        assert unknown == "`intent.rate` is not known here; did you mean `rate_limit_bps`?"
+        digest = await said(client.post("/transfers", json={"plan_digest": "pl_1"}))
+        assert digest == "`plan_digest` must be a whole digest: 64 characters of 0-9 and a-f"
+
+
+@pytest.mark.anyio
+async def test_a_query_parameter_that_a_route_does_not_take_is_refused_and_the_nearest_named(quiet_site: Site) -> None:
+    async with browser(quiet_site, **await bearer(quiet_site)) as client:
+        answer = await client.get("/transfers?limt=3")
+        assert code_of(answer) == (422, "invalid_request")
+        problem = m.Problem.model_validate_json(answer.text)
+        assert problem.detail.startswith("there is no query parameter `limt` here; did you mean `limit`? It takes ")
+        assert problem.fields == ["limt"]
+        assert (await client.get("/transfers?limit=3")).status_code == 200
+        assert "It takes none." in (await client.get("/me?limit=3")).text
 
 
 @pytest.mark.anyio

@@ -13,6 +13,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from headrace.cli.exits import Exit, exit_of
+from headrace.cli.spoken import mistake
 from headrace.client import HeadraceError, HttpHeadrace, login
 from headrace.client.models import Page, Problem, Proven
 from headrace.client.text import visible
@@ -25,12 +26,14 @@ P = TypeVar("P", bound=Proven)
 _PROOF_NEEDED = "proof_needed"
 PROOF_REFUSED = "proof_refused"
 """The code of a wrong password."""
+_WRONG = "red"
+"""The style of what went wrong."""
 PASSWORD_TRIES = 3
 """How often a person may type the password of one proof."""
 
 
 class Out:
-    """Where text goes: people's to standard output, unless `--json` has it; notes always to standard error.
+    """Where text goes: people's to standard output, notes to standard error; under `--json` only what went wrong.
 
     Text is never read as Rich markup, and what came from outside must pass through `visible` (or a function that does).
     """
@@ -39,7 +42,10 @@ class Out:
         """Write for people, or with `as_json` for programs."""
         self.as_json = as_json
         self.notes = _console(to_stderr=True)
-        self.people = self.notes if as_json else _console(to_stderr=False)
+        quiet = Console(quiet=True)
+        self.aside = quiet if as_json else self.notes
+        """For what passes by, such as progress; quiet where programs read."""
+        self.people = quiet if as_json else _console(to_stderr=False)
 
     @property
     def at_terminal(self) -> bool:
@@ -60,7 +66,13 @@ class Out:
         self.people.print(Text(visible(text, 10_000), style=style), soft_wrap=True)
 
     def note(self, text: str, style: str = "") -> None:
-        """Write a line that is no result: what happens, what to do next, what went wrong."""
+        """Write a line that is no result: what happens, what to do next; under `--json` only what went wrong (red)."""
+        if self.as_json and style != _WRONG:
+            return
+        self.tell(text, style)
+
+    def tell(self, text: str, style: str = "") -> None:
+        """Write a line to whoever is there: what went wrong, or what a person is asked about."""
         self.notes.print(Text(visible(text, 10_000), style=style), soft_wrap=True)
 
     def secret(self, about: str, text: str) -> None:
@@ -117,16 +129,16 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
         if wanted is None:
             raise
         if not command.out.at_terminal:
-            command.out.note("Nobody is there to type a password: run this at a terminal, or use the console.")
+            command.out.tell("Nobody is there to type a password: run this at a terminal, or use the console.")
             raise
-        command.out.note(error.problem.detail)
+        command.out.tell(error.problem.detail)
     for _ in range(PASSWORD_TRIES - 1):
         try:
             return _with_password(command, request, call)
         except HeadraceError as error:
             if error.problem.code != PROOF_REFUSED:
                 raise
-            command.out.note(f"{error.problem.detail} Type it again.")
+            command.out.tell(f"{error.problem.detail} Type it again.")
     return _with_password(command, request, call)
 
 
@@ -146,7 +158,7 @@ async def whole_list(read: Callable[[str | None], Coroutine[Any, Any, Page[T]]])
 
 
 def _to_console(out: Out, address: str) -> None:
-    out.note(f"A terminal can't give this proof. Do this in the console: {address}")
+    out.tell(f"A terminal can't give this proof. Do this in the console: {address}")
     # Where there is no desktop, `webbrowser` would start a browser of text in this terminal.
     if out.interactive and any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")):
         webbrowser.open(address)
@@ -204,9 +216,7 @@ def _not_signed_in() -> str:
 
 def _mistake(error: ValidationError) -> Problem:
     """Say which value of a request is beyond its limits, in the words of the service, which would refuse it as well."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"])) or "request"
-    detail = f"`{where}` does not fit: {first['msg']}"
+    where, detail = mistake(error)
     return Problem(title="Invalid request", status=422, code="invalid_request", detail=detail, fields=[where])
 
 

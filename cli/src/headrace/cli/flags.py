@@ -8,12 +8,13 @@ from functools import wraps
 from inspect import Parameter, Signature, signature
 from os import environ
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 import typer
 from pydantic import ValidationError
 
 from headrace.cli.quantities import as_flag, clock_times, moment, moment_ahead, rate_bps, size_bytes
+from headrace.cli.spoken import mistake
 from headrace.client import models as m
 
 Action = Literal["copy", "sync", "move"]
@@ -123,14 +124,24 @@ class Flags:
         return m.PlanRequest(intent=intent, timezone=zone(), tuning=None if tuning == m.Tuning() else tuning)
 
 
+def _option(annotated: Any, name: str) -> str:  # noqa: ANN401 - an annotation
+    """Return how the flag of a field is written."""
+    # Typer keeps the first name of an option where its default would be.
+    names = [name for info in get_args(annotated)[1:] for name in (info.default, *(info.param_decls or ()))]
+    named = [name for name in names if isinstance(name, str) and name.startswith("--")]
+    return named[0] if named else f"--{name.replace('_', '-')}"
+
+
+_OPTIONS: Final = {one.name: _option(one.type, one.name) for one in fields(Flags)}
+"""The flag of each field."""
+
+
 @contextmanager
 def _usage_errors() -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        message = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-        raise typer.BadParameter(message) from error
+        raise typer.BadParameter(mistake(error, _OPTIONS)[1]) from None
 
 
 def flagged(command: Callable[..., None]) -> Callable[..., None]:

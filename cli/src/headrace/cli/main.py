@@ -108,6 +108,21 @@ class _Commands(TyperGroup):
             raise typer.Exit(_USAGE)
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's
+        """Run the command; a value that does not fit its option is told in our words, not in those of a library."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            told = getattr(error.__cause__, "errors", None)
+            if told is None:
+                raise
+            from headrace.client.mistakes import in_words  # noqa: PLC0415 - keeps imports out of `--help`
+
+            [first, *_] = told(include_url=False)
+            given = f"`{first['input']}`: it " if isinstance(first.get("input"), str) else ""
+            error.message = f"{given}{in_words(first)}"
+            raise
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - click's
         """Write one section of commands after the other."""
         named = {name for names in SECTIONS.values() for name in names}

@@ -78,7 +78,15 @@ def moment_ahead(text: str, now: datetime) -> datetime:
     """Read a length of time from `now` on (`90min`, `12h`, `2d`), or a time; without a zone it is local time."""
     if (match := _AGE.fullmatch(text.strip())) is not None:
         return now + timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])
-    return moment(text, now)
+    try:
+        ahead = moment(text, now)
+    except ValueError as error:
+        message = f"`{text}` is not a time ahead: write 12h or 2d from now on, or 2026-11-25 or 2026-11-25T14:30"
+        raise ValueError(message) from error
+    if ahead <= now:
+        message = f"`{text}` is past: write a time ahead, or 12h or 2d from now on"
+        raise ValueError(message)
+    return ahead
 
 
 def clock_times(text: str) -> str:

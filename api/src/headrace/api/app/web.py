@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from starlette.routing import Route
 
@@ -22,6 +22,7 @@ from headrace.api.http.answers import PROBLEM_TYPE, install
 from headrace.api.http.console_files import mount_console
 from headrace.api.http.guard import Guard, Origins
 from headrace.api.http.identity import MCP_PATH, check_sender
+from headrace.api.http.mistakes import require_known_query
 from headrace.api.http.operation import Measured
 from headrace.api.mcp.mount import McpDoor
 
@@ -58,7 +59,9 @@ def create_app(gate: Gate, origins: Origins) -> FastAPI:
     app.state.token_resource = gate.public_url if gate.use_cases.people.token_issuers else None
     api = APIRouter(prefix=PREFIX, responses={"default": _PROBLEM})
     for routes in (people_routes, sign_in_routes, plan_routes, transfer_routes, event_routes, site_routes):
-        api.include_router(routes.router)
+        # A provider sends people back to a sign-in with parameters of its own.
+        strict = [] if routes is sign_in_routes else [Depends(require_known_query)]
+        api.include_router(routes.router, dependencies=strict)
     app.include_router(api)
     install(app)
     app.router.routes.append(Route(MCP_PATH, door))

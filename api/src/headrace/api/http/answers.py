@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
 from headrace.api.errors import Code, ServiceError
+from headrace.api.http.mistakes import mistakes_of
 from headrace.api.problems import KNOWN, PASSES_AFTER_S, make, problem_of
 from headrace.auth import TooManyAttempts
 from headrace.client import HeadraceError
@@ -25,7 +26,6 @@ _CODES = {
     HTTPStatus.REQUEST_TIMEOUT: (Code.REQUEST_TIMEOUT, "the request's body did not come in in time; send it again"),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (Code.BODY_TOO_LARGE, "the request's body is too large; a request is small"),
 }
-_MAX_FIELDS = 20
 
 
 def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) -> JSONResponse:
@@ -75,10 +75,8 @@ def install(app: FastAPI) -> None:
         app.add_exception_handler(known, anything)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        found = error.errors()[:_MAX_FIELDS]
-        names = tuple(".".join(str(part) for part in one["loc"][1:]) or str(one["loc"][0]) for one in found)
-        detail = "; ".join(f"`{name}`: {one['msg']}" for name, one in zip(names, found, strict=True))
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        detail, names = mistakes_of(request, error)
         return problem_response(make(Code.INVALID_REQUEST, detail, fields=names))
 
     @app.exception_handler(HTTPException)
