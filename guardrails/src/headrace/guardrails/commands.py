@@ -19,6 +19,10 @@ EXIT_CODES = {"intent": 0, "ask": 3, "refuse": 4}
 USAGE = 2
 MAX_LINE_BYTES = 1 << 20
 
+_NO_SERVICE = (
+    "This asks no service, so it knows no endpoint but `local` (others: --context FILE). With the endpoints of your "
+    "service: headrace plan 'WORDS'"
+)
 _ZONE_FILES = Path("/usr/share/zoneinfo")
 
 
@@ -35,7 +39,9 @@ def interpret(
     out: Annotated[Path | None, typer.Option(help="Where the answers to --in go (default: stdout).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,  # noqa: FBT002
 ) -> None:
-    """Explain what a request means: words, slots, questions and refusals.
+    """Explain what a request means, without a service: words, slots, questions and refusals.
+
+    It knows no endpoint but `local` and those of --context; `headrace plan` checks names at your service.
 
     Exit codes: 0 understood, 3 asked back, 4 refused, 2 usage. With --in always 0 when every line
     was answered.
@@ -52,6 +58,8 @@ def interpret(
         _fail("--out goes with --in")
     answer = interpret_text(text, known)
     typer.echo(json.dumps(_detailed(answer), ensure_ascii=False) if as_json else explain(answer))
+    if context is None and not as_json and answer.outcome != "intent":
+        typer.echo(_NO_SERVICE, err=True)
     raise typer.Exit(EXIT_CODES[answer.outcome])
 
 

@@ -25,11 +25,13 @@ from headrace.client import models as m
 from headrace.guardrails import MAX_AHEAD, check_abilities
 from headrace.guardrails.intents.origins import Origins
 from headrace.guardrails.language import (
+    Choice,
     Context,
     Endpoint,
     Intent,
     Interpretation,
     PlanRef,
+    Question,
     TransferRef,
     apply_changes,
     canonical_sentence,
@@ -42,6 +44,7 @@ _MAX_TRANSFERS = 1000
 _COMMANDS = {"cancel": "cancel", "pause": "pause", "resume": "resume", "status": "status", "list": "status"}
 """The command for what is asked of transfers that there are."""
 _LAST = "last"
+_ENDS = frozenset({"source", "destination"})
 KEPT = frozenset({"start", "deadline", "window", "priority"})
 """Slots that the service keeps itself."""
 _LATEST_DEADLINE = timedelta(days=366)
@@ -109,7 +112,7 @@ class Words:
         typed = request.intent or changed(_intent_of(before), request.changes or m.Changes())
         answer = await asyncio.to_thread(check_intent, to_reading(typed), context)
         if answer.outcome != "intent" or answer.intent.source is None or answer.intent.destination is None:
-            return _stopped(answer)
+            return _stopped(answer, context)
         if read is not None and (stopped := _held_against(read, answer.intent, context, before)):
             return stopped
         spelled = {"source": str(answer.intent.source), "destination": str(answer.intent.destination)}
@@ -135,7 +138,7 @@ class Words:
             action=answer.intent.action,
             transfer=None if refused else transfer,
             slots={slot: _shown(value) for slot, value in answer.intent.to_json().items()},
-            questions=list(_questions(answer)),
+            questions=_questions(answer, context),
             refusals=[*_refusals(answer), *refused],
             danger=list(answer.danger),
             spans=[
@@ -153,7 +156,7 @@ class Words:
             answer = check_intent(apply_changes(to_reading(earlier), intent.changes), context)
             intent = answer.intent
         if answer.outcome != "intent":
-            return _stopped(answer)
+            return _stopped(answer, context)
         if not is_transfer(intent):
             return Reading(None, (_no_plan(intent),))
         planned = from_reading(intent, earlier)
@@ -174,7 +177,7 @@ class Words:
             now=self._core.clock().astimezone(zone),
             timezone=zone.key,
             endpoints=tuple(
-                Endpoint(id=one.id, aliases=one.aliases, node=one.node_name)
+                Endpoint(id=one.id, aliases=one.aliases, node=one.node_name, access=one.access)
                 for one in known
                 if one.id != LOCAL_ENDPOINT or caller.on_host
             ),
@@ -190,16 +193,16 @@ class Words:
 def _held_against(read: Interpretation, typed: Intent, context: Context, before: m.Plan | None) -> Reading | None:
     """Hold words against the typed slots beside them: refusals and questions of the two, or None when they agree."""
     if read.outcome == "refuse":
-        return _stopped(read)
+        return _stopped(read, context)
     patch, whole = read.intent.changes, None
     if read.intent.action == "modify" and patch is not None and before is not None and before.intent is not None:
         whole = check_intent(apply_changes(to_reading(before.intent), patch), context).intent
     questions = disagreements(read, typed, whole)
-    return _stopped(replace(read, questions=questions)) if questions else None
+    return _stopped(replace(read, questions=questions), context) if questions else None
 
 
-def _stopped(answer: Interpretation) -> Reading:
-    return Reading(None, tuple(_questions(answer)), tuple(_refusals(answer)), answer.danger)
+def _stopped(answer: Interpretation, context: Context) -> Reading:
+    return Reading(None, tuple(_questions(answer, context)), tuple(_refusals(answer)), answer.danger)
 
 
 def _no_plan(intent: Intent) -> m.Question:
@@ -217,7 +220,7 @@ def _no_plan(intent: Intent) -> m.Question:
     return m.Question(slot="action", message=message)
 
 
-def _questions(answer: Interpretation) -> list[m.Question]:
+def _questions(answer: Interpretation, context: Context) -> list[m.Question]:
     return [
         m.Question(
             slot=one.slot,
@@ -225,10 +228,34 @@ def _questions(answer: Interpretation) -> list[m.Question]:
             words=one.words,
             start=one.start,
             end=one.end,
-            choices=[m.Choice(value=choice.value, label=choice.label) for choice in one.choices],
+            choices=[m.Choice(value=choice.value, label=choice.label) for choice in _fitting(one, answer, context)],
         )
         for one in answer.questions
     ]
+
+
+def _fitting(question: Question, answer: Interpretation, context: Context) -> tuple[Choice, ...]:
+    """Return the suggested answers; of places only those that allow what is needed, and never the other end.
+
+    Where none is left of those suggested, others that allow it are offered with the same path.
+    """
+    if question.slot not in _ENDS or not question.choices:
+        return question.choices
+    other = getattr(answer.intent, "destination" if question.slot == "source" else "source")
+    allowing = [
+        one.id
+        for one in context.endpoints
+        if (question.slot == "source" or one.access != "read") and (other is None or one.id != other.endpoint)
+    ]
+    known = {one.id for one in context.endpoints}
+    fitting = [
+        one for one in question.choices if (place := one.value.partition(":")[0]) in allowing or place not in known
+    ]
+    if fitting:
+        return tuple(fitting)
+    path = question.choices[0].value.partition(":")[2]
+    rest = f":{path}" if path else ""
+    return tuple(Choice(f"{one}{rest}", f"the endpoint {one}") for one in allowing[: len(question.choices)])
 
 
 def _refusals(answer: Interpretation) -> list[m.Refusal]:

@@ -23,6 +23,8 @@ class Endpoint:
     url: str | None = None
     node: str = ""
     """The name of the node that has it, which people may say in its place."""
+    access: str = ""
+    """`read`, `write` or `delete`: what it allows at most; empty where that is not known."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -210,7 +210,11 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
     )
     for text, access, needed in needs:
         if _ACCESS.index(access) < _ACCESS.index(needed):
-            how = f"its node's owner can change that: `--root NAME=/path:{needed}`"
+            how = (
+                f"choose another place, or ask the owner of its node to start it again with `:{needed}` at the end of "
+                f"that root (`headrace serve ... --root NAME=/path:{needed}`, or `headrace-node run` with it in the "
+                "node's settings)"
+            )
             message = f"`{shown(text)}` allows {access}, and this needs {needed}; {how}"
             yield _refusal(Rail.ACCESS_TOO_LOW, message)
 

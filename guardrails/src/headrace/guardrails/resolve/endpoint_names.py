@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rapidfuzz import fuzz, process
 
 from headrace.guardrails.intents.answer import Choice, Refusal
+from headrace.guardrails.intents.context import LOCAL_ENDPOINT
 from headrace.guardrails.intents.draft import Doubt
 from headrace.guardrails.intents.text import endpoint_name_fault, shown
 
@@ -104,6 +105,11 @@ def resolve_name(name: str, context: Context, rest: str = "") -> Endpoint | Doub
             "type the endpoint's name again, in plain letters",
             name,
         )
+    if name == LOCAL_ENDPOINT and rest:
+        path = shown(rest[1:])
+        there = tuple(Choice(f"{known.id}{rest}", f"the endpoint {known.id}") for known in context.endpoints)
+        message = f"`{path}` names no endpoint: write one before it, as `ENDPOINT:{path}`"
+        return Doubt(f"{message}{_those_there_are(name, context)}", there[:MAX_SUGGESTIONS])
     near = near_names(name, context)
     choices = tuple(Choice(f"{known}{rest}", f"the endpoint {known}") for known in near)
     return Doubt(f"there is no endpoint called `{shown(name)}`{_those_there_are(name, context)}", choices)
