@@ -98,7 +98,7 @@ class Reader:
         return {
             r"Link: ": link.read_text().strip() if link.exists() else "",
             r"name that you sign in with: ": "ada",
-            r"New password: ": PASSWORD,
+            r"New password \(at least 12 characters\): ": PASSWORD,
             r"Repeat for confirmation: ": PASSWORD,
             r"Your password: ": PASSWORD,
             r"whole sentence again\): ": "here:/photos",

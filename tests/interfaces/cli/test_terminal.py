@@ -138,7 +138,7 @@ def test_an_invitation_says_its_name_and_only_the_first_administrator_chooses_on
             person.wait_for(says)
             if name is None:
                 person.type("carol")
-            for asked in ("New password: ", "Repeat for confirmation: "):
+            for asked in ("New password .at least 12 characters.: ", "Repeat for confirmation: "):
                 person.wait_for(asked)
                 person.type("seven gates hold the water")
             assert person.ends_with() == 0, person.shown
@@ -152,7 +152,7 @@ def test_a_new_password_is_typed_twice_unseen_and_chosen_anew_when_it_is_refused
     with at_terminal("people", "password", **at(script, tmp_path)) as person:
         typed = [("Password: ", "the one of before")]
         for new in ("one", "four words it is"):
-            typed += [("New password: ", new), ("Repeat for confirmation: ", new)]
+            typed += [("New password .at least 12 characters.: ", new), ("Repeat for confirmation: ", new)]
         for asked, text in typed:
             person.wait_for(asked)
             person.type(text)

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import re
 from datetime import UTC, datetime
@@ -181,3 +182,18 @@ async def test_times_are_aware(script: Script) -> None:
     async with HttpHeadrace(script.url) as port:
         page = await port.browse("e", "/")
     assert page.items[0].modified == datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
+
+
+async def test_an_address_of_https_where_plain_http_is_spoken_is_told_to_be_http() -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(refuse, "127.0.0.1") as plain:
+        host, number = plain.sockets[0].getsockname()
+        async with HttpHeadrace(f"https://{host}:{number}") as port:
+            told = await failed(port.me())
+    assert told.code == "service_unreachable"
+    assert re.search("does not speak TLS.*write http:// instead", told.detail), told.detail
+    assert "not permitted" not in told.detail

@@ -247,3 +247,12 @@ def test_a_denied_plan_says_what_can_be_done_about_it() -> None:
     assert f"`headrace why {READY.id}` says which rule." in step.message
     refused = replace(READY, state=m.PlanState.DENIED, summary="No.", policy_version="")
     assert next_step(refused, ADA).message == "It can't run as it is. No."
+
+
+def test_a_token_that_may_not_delete_is_told_so_on_the_card_before_it_submits() -> None:
+    token = replace(ADA, session=False, scopes=ADA.scopes - {Scope.TRANSFER_DELETE})
+    step = next_step(replace(READY, deletes=True), token)
+    assert (step.kind, step.by) == ("submit", "others")
+    assert "this plan may delete files, and this token may not run plans that delete files" in step.message
+    assert "It can be submitted." not in step.message
+    assert next_step(replace(READY, deletes=True), ADA).by == "you"

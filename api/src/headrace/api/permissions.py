@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace.api.errors import Code, ServiceError
-from headrace.auth import SCOPES_OF_ROLE, Principal, Role, Scope
+from headrace.auth import SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,15 @@ def out_of_reach(principal: Principal, scopes: frozenset[Scope]) -> ServiceError
 def lacking(*scopes: Scope, who: str = "this token may not") -> ServiceError:
     """Say what a token may not do, in words, and with which scope one may."""
     deeds = listed([scope.in_words for scope in scopes], "or")
-    wanted = listed([f"`--scope {scope}`" for scope in scopes], "or")
+    able = [scope for scope in scopes if scope in TOKEN_SCOPES]
+    if not able:
+        return ServiceError(
+            Code.FORBIDDEN,
+            f"{who} {deeds}, and no token ever may: `unset HEADRACE_TOKEN`, and sign in with `headrace login` or in "
+            "the console",
+            scopes=scopes,
+        )
+    wanted = listed([f"`--scope {scope}`" for scope in able], "or")
     return ServiceError(
         Code.FORBIDDEN, f"{who} {deeds}: use one that was made with {wanted} (`headrace token create`)", scopes=scopes
     )

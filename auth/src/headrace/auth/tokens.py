@@ -81,7 +81,10 @@ class Tokens:
         if not wish.scopes or not wish.scopes <= own & TOKEN_SCOPES:
             beyond = ", ".join(sorted(wish.scopes - (own & TOKEN_SCOPES)))
             whose = "your own scopes" if owner == by.id else "the scopes of its account"
-            raise AuthError(AuthCode.NOT_ALLOWED, f"A token holds some of {whose}, and never {beyond or 'none'}.")
+            might = ", ".join(scope for scope in Scope if scope in own & TOKEN_SCOPES)
+            raise AuthError(
+                AuthCode.NOT_ALLOWED, f"A token holds some of {whose} ({might}), and not {beyond or 'none of them'}."
+            )
         made, now = make_token(), self._clock()
         record = TokenRecord(
             id=made.id,
@@ -124,6 +127,6 @@ class Tokens:
         """Revoke one's own token, or as an admin anybody's; raises `not_found`."""
         record = await self._store.token(token)
         if record is None or (record.person != by.id and Scope.ADMIN not in by.scopes):
-            raise AuthError(AuthCode.NOT_FOUND, "There is no such token.")
+            raise AuthError(AuthCode.NOT_FOUND, "There is no such token: `headrace token list` names them.")
         await self._store.delete_token(token)
         return record

@@ -1,15 +1,26 @@
 """Halts at the command line: halt, release, halts."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
 from headrace.cli.card import local_time, table
 from headrace.cli.command import Command, Json, run
+from headrace.cli.exits import Exit
 from headrace.client import models as m
 from headrace.client.text import visible
 
 Reason = Annotated[str, typer.Option(help="Why; everybody whose work waits reads it.")]
+
+
+_SUBJECT: Mapping[str, str] = {
+    "transfer": "ID",
+    "person": "NAME",
+    "agent": "NAME",
+    "endpoint": "NAME",
+    "node": "NAME",
+}
 
 
 def halt(
@@ -23,10 +34,19 @@ def halt(
 ) -> None:
     """Halt something: what runs of it stops within 2 s and waits, and nothing of it starts, until it is released."""
 
-    def work(command: Command) -> None:
+    def work(command: Command) -> Exit | None:
+        if bool(subject) == (scope == "everything"):
+            wanted = (
+                "everything takes no subject"
+                if subject
+                else f"say which {scope}: headrace halt {scope} {_SUBJECT[scope]}"
+            )
+            command.out.note(f"headrace: {wanted}", "red")
+            return Exit.USAGE
         made = command.wait(command.headrace.halt(m.HaltRequest(scope=scope, subject=subject, reason=reason)))
         command.out.say(f"Halted: {_what(made)}. To release it: headrace release {made.id}")
         command.out.document(made)
+        return None
 
     run(work, as_json=json)
 
@@ -41,6 +61,7 @@ def release(
     def work(command: Command) -> None:
         command.wait(command.headrace.release_halt(halt))
         command.out.say("Released.")
+        command.out.document({"released": halt})
 
     run(work, as_json=json)
 

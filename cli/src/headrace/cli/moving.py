@@ -21,6 +21,7 @@ _IS_PLAN: Final = re.compile(r"pl_[A-Za-z0-9_-]+|[0-9a-f]{64}")
 _IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _TYPED_WORDS: Final = 3
 
+_APPROVERS: Final = "An administrator can invite another approver: headrace invite NAME --role approver"
 PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's id, a unique beginning of it, or its digest.")]
 
 
@@ -248,6 +249,12 @@ def approve(
     def work(command: Command) -> Exit:
         found = command.wait(command.headrace.plan(plan))
         command.out.show(plan_card(found))
+        wanted = "refuse" if refuse else "approve"
+        against = next((one for one in found.allowed_actions if one.action == wanted and not one.allowed), None)
+        if against is not None:
+            command.out.note(f"You can't {wanted} this plan: {against.reason.rstrip('.')}. {_APPROVERS}", "red")
+            command.out.document(found)
+            return Exit.REFUSED
         if not found.digest or not command.out.interactive:
             state = "" if found.digest else f"Plan {found.id} is {found.state}. "
             command.out.note(

@@ -101,6 +101,10 @@ def _end(
     as_json: bool,
 ) -> None:
     def work(command: Command) -> Exit:
+        known = command.wait(command.headrace.nodes())
+        if all(node not in {one.id, one.name} for one in known):
+            command.out.note(f"There is no node `{node}`: `headrace ca list` names them.", "red")
+            return Exit.FAILED
         asked = yes or (command.out.interactive and typer.confirm(f"{verb} {node} for good?", err=True))
         if not asked:
             command.out.note("Nothing was done. Say --yes, or answer in a terminal.")

@@ -24,6 +24,9 @@ from headrace.client.text import visible
 
 T = TypeVar("T")
 
+LEAST_PASSWORD = 12
+"""Characters of a new password at least, as every service wants them."""
+
 Issuer = Annotated[
     str, typer.Argument(help="The provider, by its id or `url`; or the directory, by its domain or `ad:` and that.")
 ]
@@ -56,7 +59,7 @@ def login(
             session, url = _at_provider(command, provider), command.headrace.url
             return _signed_in(command, session, url)
         if not command.out.at_terminal and name is None and link is None:
-            command.out.note("Nobody is there to be asked: give --name, and the password on standard input.")
+            command.out.tell("Nobody is there to be asked: give --name, and the password on standard input.")
             return Exit.USAGE
         from_stdin = password_stdin or not command.out.at_terminal
         if link is not None:
@@ -65,6 +68,8 @@ def login(
             if called is not None and unicodedata.normalize("NFC", called) != session.me.name:
                 command.out.note(f"You were invited as {session.me.name}: that is your name here.")
         else:
+            if command.out.at_terminal:
+                command.wait(command.headrace.health())  # whoever answers nothing gets no password typed
             person = name or str(typer.prompt("Name", err=True))
             password = _password(from_stdin=from_stdin, new=False)
             url = command.headrace.url
@@ -115,7 +120,7 @@ def _at_provider(command: Command, provider: str) -> m.Session:
         if error.problem.status == HTTPStatus.NOT_FOUND:
             command.out.note(f"In a browser, people sign in at {command.headrace.url}/sign-in")
         raise
-    command.out.note(f"Open {begun.whole_uri or begun.uri} in a browser; the code is {begun.user_code}")
+    command.out.tell(f"Open {begun.whole_uri or begun.uri} in a browser; the code is {begun.user_code}")
     question = m.DeviceQuestion(kept=begun.kept)
 
     async def asked() -> m.Session:
@@ -129,7 +134,7 @@ def _at_provider(command: Command, provider: str) -> m.Session:
                 if error.problem.status < HTTPStatus.INTERNAL_SERVER_ERROR or loop.time() > until:
                     raise
                 if not waits:
-                    command.out.note(f"{error.problem.detail} Still waiting; the code stays good.")
+                    command.out.tell(f"{error.problem.detail} Still waiting; the code stays good.")
                 pause_s, waits = min(2 * pause_s, _LONGEST_PAUSE_S), True
             else:
                 if answer.session is not None:
@@ -203,10 +208,24 @@ def invite(
     def work(command: Command) -> None:
         request = m.InvitationRequest(name=name, roles=role, valid_s=valid)
         made = proven(command, request, command.headrace.invite)
-        command.out.secret(f"Give {made.name} this link before {local_time(made.expires)} (shown once):", made.link)
+        _give(command, made)
         command.out.document(made)
 
     run(work, as_json=json)
+
+
+def _give(command: Command, made: m.Invitation) -> None:
+    """Show a link once, and say what to do with it."""
+    command.out.secret(f"Give {made.name} this link before {local_time(made.expires)} (shown once):", made.link)
+    command.out.note(
+        f"{made.name} opens it in a browser, or runs `headrace login --link -` and pastes it, and chooses a password."
+    )
+    if saved.is_of_this_host(made.link):
+        command.out.note(
+            "This link opens only on the host of the service, which listens there alone. For other machines, start it "
+            "with --listen and a certificate (docs/operations/deploy.md), then invite again.",
+            "yellow",
+        )
 
 
 people = typer.Typer(
@@ -302,7 +321,7 @@ def people_reinvite(person: Whom, *, json: Json = False) -> None:
 
     def work(command: Command) -> None:
         made = proven(command, m.Proven(), partial(command.headrace.invite_again, id_of(command, person)))
-        command.out.secret(f"Give {made.name} this link before {local_time(made.expires)} (shown once):", made.link)
+        _give(command, made)
         command.out.document(made)
 
     run(work, as_json=json)
@@ -648,12 +667,14 @@ def _token_begun_by(command: Command, text: str) -> str:
 
 
 def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str, str | None]:
-    parts = urlsplit(link)
-    if not parts.scheme or not parts.fragment:
-        message = "a link looks like https://host/accept#TOKEN"
-        raise typer.BadParameter(message)
+    parts = urlsplit(link.strip())
+    if parts.scheme not in {"http", "https"} or not parts.netloc or not parts.fragment:
+        message = (
+            "this is no one-time link. One looks like https://host/accept#TOKEN: copy it whole, from https to its end"
+        )
+        raise HeadraceError(m.Problem(title="Invalid link", status=422, code="invalid_request", detail=message))
     url = f"{parts.scheme}://{parts.netloc}"
-    named = name or _invited_name(command, url, parts.fragment)
+    named = _invited_name(command, url, parts.fragment, name)
 
     async def accept(password: str) -> m.Session:
         acceptance = m.AcceptInvitation(token=parts.fragment, password=password, name=named)
@@ -670,19 +691,24 @@ def _typed_link(command: Command) -> str:
     return sys.stdin.readline().strip()
 
 
-def _invited_name(command: Command, url: str, token: str) -> str | None:
-    """Ask for the name that the first start's link needs; an invitation has one already, and says it."""
+def _invited_name(command: Command, url: str, token: str, name: str | None) -> str | None:
+    """Look at the link before a password is chosen, so that a bad one is found first; returns the name to choose.
+
+    The first start's link needs one, which is asked for; an invitation has one already, and says it.
+    """
     if not command.out.at_terminal:
-        return None
+        return name
 
     async def look() -> m.Invited:
         async with HttpHeadrace(url) as service:
             return await service.invited(token)
 
     invited = command.wait(look())
+    if name is not None:
+        return name
     if invited.name is None:
         return str(typer.prompt("Choose the name that you sign in with", err=True))
-    command.out.note(f"You are invited as {invited.name}; you sign in with this name.")
+    command.out.tell(f"You are invited as {invited.name}; you sign in with this name.")
     return None
 
 
@@ -694,7 +720,7 @@ def _with_new_password(command: Command, use: Callable[[str], Coroutine[Any, Any
         except HeadraceError as error:
             if from_stdin or error.problem.code != _PASSWORD_REFUSED:
                 raise
-            command.out.note(error.problem.detail)
+            command.out.tell(error.problem.detail)
     return command.wait(use(_password(from_stdin=from_stdin, new=True)))
 
 
@@ -702,7 +728,8 @@ def _password(*, from_stdin: bool, new: bool) -> str:
     """Ask for a password without showing it, for a new one twice; or read a line of standard input."""
     which = "New password" if new else "Password"
     if not from_stdin:
-        return str(typer.prompt(which, hide_input=True, confirmation_prompt=new, err=True))
+        asked = f"{which} (at least {LEAST_PASSWORD} characters)" if new else which
+        return str(typer.prompt(asked, hide_input=True, confirmation_prompt=new, err=True))
     given = sys.stdin.readline().rstrip("\n")
     if not given:
         line = "next" if new else "first"

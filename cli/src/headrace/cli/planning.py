@@ -55,7 +55,7 @@ def surveyed(command: Command, plan: m.Plan) -> m.Plan:
     command.on_interrupt = lambda: command.out.note(
         f"Interrupted; nothing was started. Look again: headrace plan {plan.id}"
     )
-    with command.out.notes.status(Text("reading the request")) as status:
+    with command.out.aside.status(Text("reading the request")) as status:
         while plan.state == m.PlanState.SURVEYING:
             plan = command.wait(command.headrace.plan(plan.id, wait_s=WAIT_S))
             status.update(Text(visible(plan.next_step.message) or "surveying"))
@@ -120,12 +120,14 @@ def decided(command: Command, plan: m.Plan, wishes: Wishes) -> Exit:
             command.out.document(plan)
             return Exit.NEEDS_YES
         plan = after
-    elif plan.next_step.kind == "submit" and not wishes.yes and not _wanted(command, plan):
+    elif (
+        plan.next_step.kind == "submit" and plan.next_step.by == "you" and not wishes.yes and not _wanted(command, plan)
+    ):
         return Exit.NEEDS_YES
     match plan.next_step.kind:
         case "answer":
             return _asked_back(command, plan)
-        case "submit":
+        case "submit" if plan.next_step.by == "you":
             return submitted(command, _digest(plan), wait=wishes.wait)
         case "confirm" | "approve":
             command.out.note(visible(plan.next_step.message))
@@ -141,9 +143,19 @@ def decided(command: Command, plan: m.Plan, wishes: Wishes) -> Exit:
             ended_with = Exit.DONE
         case _:
             command.out.note(visible(plan.next_step.message), "red")
-            ended_with = Exit.REFUSED if plan.state == m.PlanState.DENIED else Exit.FAILED
+            ended_with = _stopped(plan)
     command.out.document(plan)
     return ended_with
+
+
+def _stopped(plan: m.Plan) -> Exit:
+    """Return the exit code of a plan that its caller can't start."""
+    if plan.state == m.PlanState.DENIED:
+        return Exit.REFUSED
+    if plan.next_step.kind == "submit":
+        return Exit.REFUSED
+    waits = plan.next_step.kind == "none" and any(need.given < need.count for need in plan.needs)
+    return Exit.NEEDS_YES if waits else Exit.FAILED
 
 
 def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
@@ -206,7 +218,8 @@ def ran_before(command: Command, name: str, *, wait: bool) -> Exit:
 def _wanted(command: Command, plan: m.Plan) -> bool:
     if command.out.interactive and typer.confirm("Run it?", default=True, err=True):
         return True
-    command.out.note(f"Not started. To run exactly this plan: headrace submit {_digest(plan)}")
+    how = "" if command.out.interactive else " Nobody is there to say yes; `--yes` runs what needs no confirmation."
+    command.out.note(f"Not started.{how} To run exactly this plan: headrace submit {_digest(plan)}")
     command.out.document(plan)
     return False
 

@@ -9,12 +9,13 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from headrace.client.http import HttpHeadrace
 from headrace.client.models import Model, Session
-from headrace.client.wire import Code, failure
+from headrace.client.wire import Code, failure, is_loopback
 
 DEFAULT_SERVICE: Final = "http://127.0.0.1:8470"
 
@@ -33,6 +34,11 @@ _SESSIONS: Final = TypeAdapter(dict[str, SavedSession])
 def service_url() -> str:
     """Return the service's address, without a trailing slash."""
     return (os.environ.get("HEADRACE_SERVICE") or DEFAULT_SERVICE).rstrip("/")
+
+
+def is_of_this_host(url: str) -> bool:
+    """Whether an address leads to this host alone, on whichever host it is opened."""
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 def config_folder() -> Path:

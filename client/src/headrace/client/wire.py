@@ -87,7 +87,7 @@ class Wire:
         """
         self.url = url.rstrip("/")
         parsed = _parse(self.url)
-        local = _is_loopback(parsed.host)
+        local = is_loopback(parsed.host)
         self._in_the_clear = parsed.scheme == "http" and not local
         if secret:
             self.require_privacy()
@@ -235,6 +235,13 @@ class Wire:
         reason = _root(error)
         if not isinstance(reason, ssl.SSLError):
             return _Trouble(self._unreachable(_named(reason)))
+        if not isinstance(reason, ssl.SSLCertVerificationError):
+            return failure(
+                Code.SERVICE_UNREACHABLE,
+                f"what listens at `{self.url}` does not speak TLS as this client does ({_of_tls(reason)}). "
+                "If it speaks plain http, as `headrace serve` does on this host, write http:// instead; else look at "
+                "the port.",
+            )
         return failure(
             Code.SERVICE_UNTRUSTED,
             f"the certificate of `{self.url}` is not trusted ({_named(reason)}). "
@@ -284,7 +291,8 @@ def _parse(url: str) -> httpx2.URL:
     return parsed
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only this host can reach an address."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -302,7 +310,12 @@ def _root(error: BaseException) -> BaseException:
     return error
 
 
+def _of_tls(error: ssl.SSLError) -> str:
+    return (error.reason or "it broke off").replace("_", " ").lower()
+
+
 def _named(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
-        return os.strerror(error.errno).lower()
+    # An SSLError's number is the library's own, and no error of the operating system.
+    if isinstance(error, OSError) and not isinstance(error, ssl.SSLError) and error.errno is not None:
+        return (os.strerror(error.errno) if error.errno > 0 else error.strerror or str(error)).lower()
     return str(error) or type(error).__name__

@@ -71,6 +71,8 @@ def sweep(  # noqa: PLR0913, PLR0917 - options of a command
     runs: Annotated[int, typer.Option(help="Runs of each.", min=1)] = 3,
     folder: Annotated[Path, typer.Option(help="Where files are made and written.")] = Path("/dev/shm"),  # noqa: S108
     rate: Annotated[str, typer.Option(help="What the path carries, for example 1Gb/s.")] = "",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Write the data to standard output, too.")] = False,
 ) -> None:
     """Copy files of 1 KiB and up over paths of several lengths, encrypted, and beside it over plain TCP; needs root."""
     trips = round_trips_ms or [0, 10, 50, 100]
@@ -85,8 +87,9 @@ def sweep(  # noqa: PLR0913, PLR0917 - options of a command
                 point = path.measure(size_bytes, runs)
                 points.append(point)
                 typer.echo(
-                    f"{trip:g} ms, {size(size_bytes)}: {statistics.median(point.headrace_s):.3f} s, "
-                    f"plain TCP {statistics.median(point.plain_s):.3f} s"
+                    err=as_json,
+                    message=f"{trip:g} ms, {size(size_bytes)}: {statistics.median(point.headrace_s):.3f} s, "
+                    f"plain TCP {statistics.median(point.plain_s):.3f} s",
                 )
     out.mkdir(parents=True, exist_ok=True)
     machine = {
@@ -96,6 +99,8 @@ def sweep(  # noqa: PLR0913, PLR0917 - options of a command
     data = {"machine": machine, "points": [asdict(point) for point in points]}
     (out / "sweep.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
     (out / "sweep.svg").write_text(plot(points), encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps(data))
 
 
 def plot(points: Sequence[Point]) -> str:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from headrace.client import models as m
 from headrace.client.origins import added, origin_text
-from headrace.client.text import about, byte_size, plural, quoted, visible
+from headrace.client.text import about, byte_size, plural, quoted, sentence, visible
 from headrace.mcp_server.views import RuleView, Summary, TransferView, View
 
 MAX_SAMPLE: Final = 10
@@ -181,7 +181,7 @@ def _reason_is_said(plan: m.Plan) -> bool:
 def _summary(plan: m.Plan) -> str:
     """Say a plan in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     if plan.questions:
-        return " ".join(dict.fromkeys(visible(question.message) for question in plan.questions))
+        return " ".join(dict.fromkeys(sentence(visible(question.message)) for question in plan.questions))
     if plan.refusals:
         return " ".join(dict.fromkeys(visible(refusal.message) for refusal in plan.refusals))
     reads = f" reads {quoted(plan.canonical_sentence, 2000)}" if plan.canonical_sentence else f" is {plan.state}"

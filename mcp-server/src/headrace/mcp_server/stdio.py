@@ -1,5 +1,6 @@
 """MCP over standard input and output: the process is an assistant's, and acts with the token that names it."""
 
+import asyncio
 import logging
 import sys
 from contextlib import AsyncExitStack
@@ -37,13 +38,32 @@ class _Assistant:
             self._port = port
         return self._port
 
+    async def aclose(self) -> None:
+        """End the connection, if there is one."""
+        if self._port is not None:
+            await self._port.aclose()
+
 
 def _refused() -> HeadraceError:
     return HeadraceError(Problem(title="agent needed", status=_FORBIDDEN, code="agent_needed", detail=agent_needed()))
+
+
+async def _say_trouble() -> None:
+    """Say on standard error why no tool will work, if so: an assistant hears of it only at its first call.
+
+    A connection of its own, because this one's event loop ends here.
+    """
+    once = _Assistant()
+    try:
+        await once.port()
+    except HeadraceError as error:
+        sys.stderr.write(f"headrace mcp: {error.problem.detail} [{error.problem.code}]\n")
+    await once.aclose()
 
 
 def serve() -> None:
     """Serve until standard input ends."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     assistant = _Assistant()
+    asyncio.run(_say_trouble())
     make_server(lambda _token: assistant.port(), console_url=lambda: assistant.console_url).run("stdio")

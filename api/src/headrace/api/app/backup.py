@@ -6,6 +6,7 @@ it is kept in), and what else the service put into its data folder, save what co
 every head, and every list that it names is there.
 """
 
+import errno
 import io
 import json
 import os
@@ -48,7 +49,7 @@ from headrace.api.store.copy import copy_store, require_empty
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
 from headrace.api.store_trouble import said_by
-from headrace.client.models import AuditVerdict
+from headrace.client.models import AuditVerdict, Problem
 from headrace.guardrails import SealError, SigningKey, utc_text
 
 _FACTS: Final = "backup.json"
@@ -61,26 +62,34 @@ _PRIVATE: Final = 0o700
 _NAMED: Final = 5
 """So many files that are not in a backup are named."""
 
+_Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 _Data = Annotated[Path, typer.Option(help="The service's data folder.")]
 
 
-def backup(file: Annotated[Path, typer.Argument(help="The file to write; it holds keys.")], data: _Data) -> None:
+def backup(
+    file: Annotated[Path, typer.Argument(help="The file to write; it holds keys.")],
+    data: _Data,
+    *,
+    as_json: _Json = False,
+) -> None:
     """Write a service (store, keys, lists) into one file, also while it runs."""
-    _said(lambda: _backup(file, data))
+    _said(lambda: _backup(file, data), as_json=as_json, about={"file": str(file), "data": str(data)})
 
 
 def restore(
     file: Annotated[Path, typer.Argument(help="A file of `headrace backup`.")],
     data: _Data,
     heads: Annotated[Path | None, typer.Option(help="Heads of the audit chain that were kept elsewhere.")] = None,
+    *,
+    as_json: _Json = False,
 ) -> None:
     """Lay out a service from its backup, halted; the store goes where HEADRACE_DATABASE says."""
-    _said(lambda: _restore(file, data, heads))
+    _said(lambda: _restore(file, data, heads), as_json=as_json, about={"file": str(file), "data": str(data)})
 
 
-def move_store(data: _Data) -> None:
+def move_store(data: _Data, *, as_json: _Json = False) -> None:
     """Move a service's store from its SQLite file into the PostgreSQL database that HEADRACE_DATABASE names."""
-    _said(lambda: _move_store(data))
+    _said(lambda: _move_store(data), as_json=as_json, about={"data": str(data)})
 
 
 def _backup(file: Path, data: Path) -> str:
@@ -315,17 +324,36 @@ def _facts(packed: tarfile.TarFile, file: Path) -> Any:  # noqa: ANN401 - a JSON
     return facts
 
 
-def _said(act: Callable[[], str]) -> None:
+def _said(act: Callable[[], str], *, as_json: bool, about: dict[str, str]) -> None:
+    """Act and say what was done; under `--json` in one document, with the files that it is `about`."""
     try:
-        typer.echo(act())
+        said = act()
     except SQLAlchemyError as error:
-        _stop(f"the store can't be used: {said_by(error)}")
+        _stop(f"the store can't be used: {said_by(error)}", as_json=as_json)
     except (EOFError, zlib.error) as error:
-        _stop(f"the backup is cut off or damaged ({error}): give a whole one")
-    except (OSError, tarfile.TarError, SealError, SettingError, CannotStart) as error:
-        _stop(str(error))
+        _stop(f"the backup is cut off or damaged ({error}): give a whole one", as_json=as_json)
+    except OSError as error:
+        _stop(_of_system(error), as_json=as_json)
+    except (tarfile.TarError, SealError, SettingError, CannotStart) as error:
+        _stop(str(error), as_json=as_json)
+    typer.echo(json.dumps({**about, "said": said}, ensure_ascii=False) if as_json else said)
 
 
-def _stop(message: str) -> NoReturn:
+def _of_system(error: OSError) -> str:
+    """Say what the system did not allow, without its numbers; messages of our own stay as they are."""
+    if error.errno is None or error.filename is None:
+        return str(error)
+    name = os.fsdecode(error.filename)
+    if error.errno == errno.ENOENT:
+        folder = Path(name).parent
+        return (
+            f"there is no `{name}`" if folder.is_dir() else f"there is no folder `{folder}`: make it, or name another"
+        )
+    return f"`{name}`: {os.strerror(error.errno).lower()}; give another file, or let this account use it"
+
+
+def _stop(message: str, *, as_json: bool) -> NoReturn:
     typer.echo(f"headrace: {message}", file=sys.stderr)
+    if as_json:
+        typer.echo(Problem(title="Failed", status=500, code="failed", detail=message).model_dump_json())
     raise typer.Exit(_FAILED)

@@ -112,7 +112,10 @@ def listening(address: Address) -> socket.socket:
         listener.bind((address.host, address.port))
     except OSError as error:
         listener.close()
-        message = f"can't listen on {address.host}:{address.port}: {error.strerror}; is another service running there?"
+        message = (
+            f"can't listen on {address.host}:{address.port}: {error.strerror}; end the service that runs there, or "
+            "take another address with --listen or --hub-listen"
+        )
         raise SettingError(message) from error
     listener.listen(_BACKLOG)
     return listener

@@ -41,15 +41,29 @@ Root = tuple[str, str, str]
 """Name, path, access."""
 
 
+def _default(setting: str) -> str:
+    """Say what an option is unless it, or its environment variable, says something else."""
+    return f"[default: {getattr(_DEFAULTS, setting)}]"
+
+
+_DEFAULTS = Settings()
+
+
 def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
-    data: Annotated[Path | None, typer.Option(help="Folder for the database, keys and lists.")] = None,
-    listen: Annotated[str | None, typer.Option(help="host:port of API, console and MCP; port 0 picks one.")] = None,
-    hub_listen: Annotated[str | None, typer.Option(help="host:port where nodes dial in; port 0 picks one.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help=f"Folder for the database, keys and lists. {_default('data')}")
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option(help=f"host:port of API, console and MCP; port 0 picks one. {_default('listen')}")
+    ] = None,
+    hub_listen: Annotated[
+        str | None, typer.Option(help=f"host:port where nodes dial in; port 0 picks one. {_default('hub_listen')}")
+    ] = None,
     hub_advertise: Annotated[str | None, typer.Option(help="host:port that join tokens tell nodes to dial.")] = None,
     root: Annotated[
         list[str] | None, typer.Option(help="Export a folder: NAME=PATH[:read|write|delete] (default read).")
     ] = None,
-    node_name: Annotated[str | None, typer.Option(help="Name of the embedded node.")] = None,
+    node_name: Annotated[str | None, typer.Option(help=f"Name of the embedded node. {_default('node_name')}")] = None,
     tls_cert: Annotated[str | None, typer.Option(help="Certificate chain (PEM).")] = None,
     tls_key: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     *,
@@ -160,6 +174,7 @@ async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
     state = settings.data / NODE
     token: str | None = None
     if not _has_joined(state):
+        _require_folders(roots)
         request = m.JoinTokenRequest(name=settings.node_name, valid_s=_JOIN_VALID_S)
         try:
             token = (await service.whole.use_cases.nodes.create_join_token(None, request)).token
@@ -179,6 +194,18 @@ async def _embedded_node(service: Service, roots: Sequence[Root]) -> Node:
         join_token=token,
         hub_address=settings.hub_advertise or service.whole.core.hub.address,
     )
+
+
+def _require_folders(roots: Sequence[Root]) -> None:
+    """Refuse, before the node joins, a folder that is not there: most likely it is mistyped.
+
+    Later one may be missing for a while, such as a disk that is not mounted: then the node waits for it, and health
+    says so.
+    """
+    for name, path, _ in roots:
+        if not Path(path).is_dir():
+            message = f"there is no folder `{path}` (root `{name}`): make or mount it, or correct --root"
+            raise CannotStart(message)
 
 
 def _say_missing(roots: Sequence[Root]) -> None:

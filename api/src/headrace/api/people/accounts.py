@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from functools import partial
@@ -20,6 +20,7 @@ from headrace.api.people.issuers import check_bindings, check_link, issuers_here
 from headrace.api.people.proofs import Proofs, assertion, challenge_view
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.auth import (
+    TOKEN_SCOPES,
     Arrived,
     AuthCode,
     Authenticator,
@@ -446,7 +447,7 @@ class People:
         """Make a token; its secret is shown once."""
         wish = TokenWish(
             name=request.name,
-            scopes=frozenset(_one_of(Scope, scope, "scopes") for scope in request.scopes),
+            scopes=frozenset(_one_of(Scope, scope, "scopes", TOKEN_SCOPES) for scope in request.scopes),
             valid=timedelta(seconds=request.valid_s),
             agent=request.agent,
             owner=request.person,
@@ -555,11 +556,12 @@ def _token(record: TokenRecord, secret: str | None = None) -> m.Token:
     )
 
 
-def _one_of(kind: type[_Named], name: str, field: str) -> _Named:
+def _one_of(kind: type[_Named], name: str, field: str, may: Collection[_Named] | None = None) -> _Named:
+    """Return what is called so; only what `may` be chosen is named as known."""
     try:
         return kind(name)
     except ValueError as error:
-        known = ", ".join(kind)
+        known = ", ".join(one for one in kind if may is None or one in may)
         raise ServiceError(
             Code.INVALID_REQUEST, f"`{name[:60]}` is unknown; known are {known}", fields=(field,)
         ) from error

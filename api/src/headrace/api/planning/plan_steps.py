@@ -157,7 +157,9 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
                 "wait", "service", f"The endpoints are being listed: {plural(plan.surveyed_entries, 'entry')} so far."
             )
         case m.PlanState.ASK:
-            return _step("answer", mine, "It asks questions. Answer them, or say the whole request again.")
+            return _step(
+                "answer", mine, "Nothing starts: it asks a question. Say the whole request again, with the answer."
+            )
         case m.PlanState.DENIED:
             return _step("none", "nobody", _another_way(plan, reason))
         case m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:
@@ -215,8 +217,11 @@ def _before_start(plan: PlanStatus, caller: Principal) -> m.NextStep:
         return _confirm_step(plan, caller, approvals)
     if approvals:
         return _step("approve", "others", f"It needs {_people(approvals)}. Then it can be submitted.")
-    if objection_to(plan, caller, "submit") is None:
+    objection = objection_to(plan, caller, "submit")
+    if objection is None:
         return _step("submit", "you", "It can be submitted.")
+    if caller.id == plan.requester:
+        return _step("submit", "others", f"You can't submit it: {objection.detail.rstrip('.')}.")
     return _step("submit", "others", f"It can be submitted by the requester ({plan.requester_name}).")
 
 
@@ -369,7 +374,7 @@ def _not_its_agent(plan: PlanStatus, caller: Principal, does: str = "submit") ->
 
 def _no_delete_scope(plan: PlanStatus, caller: Principal) -> Objection:
     if plan.deletes and not caller.may(Scope.TRANSFER_DELETE):
-        return lacking(Scope.TRANSFER_DELETE, who="this plan deletes files, and your token may not")
+        return lacking(Scope.TRANSFER_DELETE, who="this plan may delete files, and this token may not")
     return None
 
 

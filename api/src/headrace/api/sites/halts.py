@@ -150,7 +150,9 @@ class Halts:
             row = await tx.get(HaltRow, halt)
             row = row or await begun_by(tx, _ALL, HaltRow.id, halt, prefix="ht_", things="halts")
             if row is None:
-                raise ServiceError(Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`")
+                raise ServiceError(
+                    Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`: `headrace halts` lists them"
+                )
             detail = {"scope": row.scope, "subject": row.subject, "name": row.subject_name}
             await self._core.audit.append(tx, m.AuditKind.HALT_RELEASED, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.HALT, row.id, "released")
@@ -184,7 +186,9 @@ class Halts:
                     tx, select(TransferRow), TransferRow.id, named, prefix="tr_", things="transfers"
                 )
                 if row is None:
-                    raise ServiceError(Code.UNKNOWN_TRANSFER, f"there is no transfer `{shown(named)}`")
+                    raise ServiceError(
+                        Code.UNKNOWN_TRANSFER, f"there is no transfer `{shown(named)}`: `headrace status` lists them"
+                    )
                 return row.id, row.id
             case "person":
                 return await _person(tx, named)

@@ -179,7 +179,7 @@ def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
         return against
     in_person = caller.session and caller.may(Scope.NODE_WRITE)
     if transfer.deletes and not in_person and not caller.may(Scope.TRANSFER_DELETE):
-        return lacking(Scope.TRANSFER_DELETE, who="its plan deletes files, and your token may not")
+        return lacking(Scope.TRANSFER_DELETE, who="its plan may delete files, and this token may not")
     return _state_objection(transfer, against_retry(transfer.state)) or _retry_in_vain(transfer)
 
 

@@ -89,7 +89,7 @@ def descriptors(host: Host, path: Path | None) -> Iterator[Finding]:  # noqa: AR
     if hard is not None and hard < _ENOUGH_DESCRIPTORS:
         make = fault if hard < _FEW_DESCRIPTORS else advice
         why = "small files are written many at a time; the node raises its soft limit to the hard one"
-        said = f"a process may open {hard:,} files; {_ENOUGH_DESCRIPTORS:,} are enough"
+        said = f"a process may open only {hard:,} files, and should be able to open {_ENOUGH_DESCRIPTORS:,}"
         yield make(Check.DESCRIPTORS, "RLIMIT_NOFILE", said, why, remedy)
     if count is not None and most and count > _NEARLY_FULL * most:
         said = f"{count:,} of {most:,} files of the host are open"
