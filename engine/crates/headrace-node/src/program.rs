@@ -92,9 +92,13 @@ struct StateArgs {
     dir: PathBuf,
 }
 
-/// Runs the command line in this process and gives its exit code. `arguments` are without the program's name.
-pub fn main<I: IntoIterator<Item = T>, T: Into<OsString>>(arguments: I) -> i32 {
-    let arguments = std::iter::once(OsString::from("headrace-node"))
+/// Runs the command line in this process and gives its exit code. `arguments` are without the program's name, which help gives as
+/// it was `called`.
+pub fn main<I: IntoIterator<Item = T>, T: Into<OsString>>(
+    called: Option<&str>,
+    arguments: I,
+) -> i32 {
+    let arguments = std::iter::once(OsString::from(called.unwrap_or("headrace-node")))
         .chain(arguments.into_iter().map(Into::into));
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
@@ -170,7 +174,7 @@ impl Out {
     }
 
     fn problem(&self, problem: &Problem) {
-        let said = problem.to_string();
+        let said = without_number(&problem.to_string());
         let _ = writeln!(std::io::stderr(), "headrace-node: {}", visible(&said));
         if self.json {
             let Problem {
@@ -182,6 +186,18 @@ impl Out {
             let _ = writeln!(std::io::stdout(), "{document}");
         }
     }
+}
+
+/// What a problem says without the number of the system's error, whose words it has as well.
+fn without_number(said: &str) -> String {
+    let mut rest = said;
+    let mut plain = String::new();
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        plain.push_str(before);
+        let digits = after.trim_start_matches(|digit: char| digit.is_ascii_digit());
+        rest = digits.strip_prefix(')').unwrap_or(digits);
+    }
+    plain + rest
 }
 
 fn exit_of(problem: &Problem) -> Exit {

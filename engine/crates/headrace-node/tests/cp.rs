@@ -55,6 +55,36 @@ fn a_tree_arrives_equal_and_its_receipt_can_be_checked() {
             .success()
     };
     assert!(verify("to"));
+    let told = |more: &[&str]| {
+        let arguments = [&["receipt", "verify", "receipt.json"][..], more].concat();
+        let ran = desk
+            .command(&arguments)
+            .output()
+            .expect("the program starts");
+        String::from_utf8_lossy(&[ran.stdout, ran.stderr].concat()).into_owned()
+    };
+    let said = told(&[]);
+    assert!(
+        said.starts_with("Whole, and signed by whom it names: receipt "),
+        "{said}"
+    );
+    assert!(
+        said.contains("0 deleted, inside one host, sent over no network"),
+        "{said}"
+    );
+    let key = said.split("signed by ").nth(2).expect("its key");
+    let key = key.split_whitespace().next().expect("its key");
+    let said = told(&["--key", key]);
+    assert!(said.starts_with("Valid: receipt "), "{said}");
+    assert!(said.contains("copy "), "{said}");
+    let other = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    let said = told(&["--key", other]);
+    assert!(
+        said.contains(&format!(
+            "it is NOT signed by the key that you gave, {other}"
+        )),
+        "{said}"
+    );
     fs::write(desk.path("to/nothing"), "something").expect("our file");
     assert!(!verify("to"));
     // Nothing is kept of what is done.

@@ -67,8 +67,17 @@ pub(crate) fn log_to_stderr(level: &str) -> PyResult<()> {
     headrace_node::program::log_to_stderr(level).map_err(raised)
 }
 
+/// How `headrace` calls the part of the program that it passes these arguments on to.
+fn called(arguments: &[String]) -> &'static str {
+    match arguments.first().map(String::as_str) {
+        Some("cp" | "keygen" | "receipt" | "lab") => "headrace",
+        _ => "headrace node",
+    }
+}
+
 /// The `headrace-node` program's command line in this process; returns the exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<String>) -> i32 {
-    py.detach(|| headrace_node::program::main(arguments))
+    let name = called(&arguments);
+    py.detach(|| headrace_node::program::main(Some(name), arguments))
 }

@@ -55,7 +55,8 @@ impl Opened {
 
     fn unreadable(&self, path: &RelPath, error: &dyn std::fmt::Display) -> Problem {
         let message = format!(
-            "`{path}` below root `{}` can't be listed: {error}",
+            "`{path}` below root `{}` can't be listed: {error}; let the account that the node works as read it, or leave it out \
+             (`--exclude NAME/`)",
             self.permit.permit().root
         );
         Problem::new(ControlCode::FolderUnreadable, message)

@@ -52,6 +52,26 @@ struct Claims {
     transfer: String,
     plan_digest: Digest,
     statements: Vec<String>,
+    /// What was asked for, in a receipt of a service.
+    canonical_sentence: Option<Value>,
+    /// From where, in a receipt of `cp`.
+    source: Option<Value>,
+    /// To where, in a receipt of `cp`.
+    destination: Option<Value>,
+}
+
+impl Claims {
+    /// What was moved from where to where, as the receipt says it.
+    fn what(&self) -> Option<String> {
+        let text = |value: &Option<Value>| Some(visible(value.as_ref()?.as_str()?).to_string());
+        text(&self.canonical_sentence).or_else(|| {
+            Some(format!(
+                "copy {} to {}",
+                text(&self.source)?,
+                text(&self.destination)?
+            ))
+        })
+    }
 }
 
 /// One line of files.jsonl.
@@ -77,7 +97,17 @@ impl Verify {
     fn run(&self, out: &Out) -> Result<Exit, Problem> {
         let text = read_text(&self.file)?;
         let document = Document::parse(&text, DocumentType::Receipt)?;
-        let accepted = self.key.map_or_else(|| document.keys(), |key| vec![key]);
+        let keys = document.keys();
+        if let Some(key) = self.key
+            && !keys.contains(&key)
+        {
+            return Err(wrong(&format!(
+                "it is NOT signed by the key that you gave, {key}. It names {}. Give the key of the service that made it \
+                 (`headrace health --json` says it as `key`; one that was replaced is in its audit log), or do not trust it",
+                listed(&keys)
+            )));
+        }
+        let accepted = self.key.map_or(keys, |key| vec![key]);
         let signers = document.signers(&accepted)?;
         let claims: Claims = document.claims()?;
         let statements = statements(&claims)?;
@@ -120,7 +150,8 @@ impl Verify {
             json!({
                 "role": statement.role, "node": statement.node, "outcome": statement.outcome,
                 "files": statement.files.to_string(), "bytes": statement.bytes.to_string(),
-                "verified": statement.verified, "sources_kept": statement.sources_kept,
+                "verified": statement.verified, "encrypted": statement.encrypted, "deleted": statement.deleted.to_string(),
+                "started": statement.started, "ended": statement.ended, "sources_kept": statement.sources_kept,
                 "trash": statement.trash,
             })
         };
@@ -129,13 +160,20 @@ impl Verify {
             "key_was_given": self.key.is_some(), "statements": statements.iter().map(said).collect::<Vec<Value>>(),
             "list_checked": self.list.is_some(), "compared": compared, "differences": differences,
         });
-        let names: Vec<String> = signers.iter().map(ToString::to_string).collect();
+        let verdict = if !differences.is_empty() {
+            "DIFFERS: the receipt is whole, and what is there is not what it says"
+        } else if self.key.is_some() {
+            "Valid"
+        } else {
+            "Whole, and signed by whom it names"
+        };
         let mut lines = vec![format!(
-            "receipt {} of transfer {}: signed by {}",
+            "{verdict}: receipt {} of transfer {}, signed by {}",
             claims.id,
             claims.transfer,
-            names.join(", ")
+            listed(signers)
         )];
+        lines.extend(claims.what().map(|what| format!("  {what}")));
         lines.push(match &self.key {
             Some(key) => format!("  checked with {key}, which you gave with `--key`"),
             None => "  checked with the key that the receipt itself names: it is whole, but anybody may \
@@ -149,6 +187,9 @@ impl Verify {
             files,
             bytes,
             failed,
+            deleted,
+            encrypted,
+            ended,
             sources_kept,
             trash,
             ..
@@ -160,7 +201,9 @@ impl Verify {
                 "destination"
             };
             lines.push(format!(
-                "{role} node {node}: {files} files, {bytes} bytes, {failed} failed"
+                "{role} node {node}, {ended}: {}, {bytes} bytes, {failed} failed, {deleted} deleted, {}",
+                files_of(*files),
+                way(*encrypted, statements)
             ));
             lines.extend(sources_kept.iter().flatten().map(stays));
             lines.extend(trash.iter().map(|folder| {
@@ -183,6 +226,33 @@ impl Verify {
         }
         out.say(&document, &lines.join("\n"));
     }
+}
+
+/// What protected the bytes on their way; one node that held both ends moved them inside its process.
+fn way(encrypted: bool, statements: &[Statement]) -> &'static str {
+    if encrypted {
+        "encrypted on the way"
+    } else if statements
+        .windows(2)
+        .all(|pair| pair[0].node == pair[1].node)
+    {
+        "inside one host, sent over no network"
+    } else {
+        "NOT encrypted on the way"
+    }
+}
+
+fn files_of(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "file" } else { "files" })
+}
+
+/// The keys, as people copy them.
+fn listed(keys: &[PublicKey]) -> String {
+    if keys.is_empty() {
+        return "nobody".to_owned();
+    }
+    let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    names.join(", ")
 }
 
 /// What a source's node says of files that a move left there.

@@ -548,6 +548,17 @@ impl Landing {
                 .push(&Record::Dropped { part: open.number });
             drop(open.part.discard());
         }
+        // What had arrived of it is thrown away: it counts as sent again, and is safe no more.
+        let arrived = state
+            .units
+            .len()
+            .saturating_mul(self.spec.geometry.unit_bytes)
+            .min(state.entry.size);
+        add(
+            &self.counters.bytes_durable,
+            state.durable_bytes.wrapping_neg(),
+        );
+        add(&self.counters.resent_bytes, arrived);
         *state = IncomingState::new(entry, generation, Phase::Arriving, self.spec.geometry);
         drop(state);
         self.answers.answer(Message::Decisions {
