@@ -22,8 +22,9 @@ from headrace.api.jobs.local import LocalJobs
 from headrace.api.settings import Settings
 from headrace.api.sites.halts import LOOK_S
 from headrace.api.store.tables_work import PlanRow, QuotaKeyRow, ThroughputRow, TransferRow
-from headrace.api.transfers.scheduler import CLEAR_S, KEEP_S, WRITE_S
+from headrace.api.transfers.scheduler import KEEP_S
 from headrace.api.transfers.shares import RENEW_S
+from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
 from headrace.client import models as m
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("syslog"), pytest.mark.timeout(300)]

@@ -96,9 +96,10 @@ EXPECTED: dict[str, Any] = {
 
 
 def facts(**changes: Any) -> Facts:  # noqa: ANN401 - as slots have
-    asked = Asked(
-        **{"action": "move", "encryption": False, "on_conflict": "newer", "rate_limit_bps": 7_000_000} | changes
-    )
+    unusual: dict[str, Any] = {
+        "action": "move", "encryption": False, "on_conflict": "newer", "rate_limit_bps": 7_000_000
+    }  # fmt: skip
+    asked = Asked(**unusual | changes)
     execution = execution_of(asked, route()).surveyed(COUNTS)
     assert (execution.source.node, execution.destination.node) == (NODE_A, NODE_B)
     return Facts.of(execution, COUNTS, MOMENT, BUDGETS, ORIGINS)
