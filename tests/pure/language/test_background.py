@@ -220,7 +220,6 @@ REQUIREMENTS = (
     "Anna has to approve it",
     "the nights are quieter",
     "Friday is best",
-    "we are in a hurry",
     "there are duplicates",
     "the metadata is private",
     "the calibration goes too",
@@ -345,6 +344,13 @@ def test_news_of_the_data_is_a_reason_to_stop_and_none_to_go_on(why: str) -> Non
     assert intent_of(f"cancel 7f3a21, {why}") == intent_of("cancel 7f3a21")
     for frame in FRAMES:
         assert read(frame.format(why=why, order=ROUTE)).outcome == "ask"
+
+
+def test_a_hurry_agrees_with_a_high_priority_and_is_asked_about_without_one() -> None:
+    order = "we are in a hurry - copy krios1:/a to archive:/a"
+    assert intent_of(f"{order}, high priority") == intent_of("copy krios1:/a to archive:/a, high priority")
+    for asked in (order, f"{order}, low priority", f"{order}, normal priority"):
+        assert read(asked).ask == ("priority",)
 
 
 @pytest.mark.parametrize("words", REQUIREMENTS)

@@ -13,8 +13,65 @@ def test_what_is_taken_back_is_never_carried_out(words: str) -> None:
     assert "action" in asked(f"{MOVE}{words}")
 
 
-def test_a_correction_of_one_thing_asks_about_that_thing_alone() -> None:
-    assert asked(f"{ROUTE} at 2 Gb/s, no wait, 3 Gb/s") == {"rate_limit_bps"}
+def test_a_value_said_anew_takes_the_place_of_the_one_before_it() -> None:
+    assert intent_of(f"{ROUTE} at 2 Gb/s, no wait, 3 Gb/s")["rate_limit_bps"] == 3 * 10**9
+    assert intent_of("copy krios1:/a to PRG:/a - sorry, I meant to archive:/a")["destination"] == "archive:/a"
+    assert slot_of("with high priority, actually with low priority", "priority") == "low"
+
+
+def test_an_end_said_anew_leaves_the_options_between_as_they_are() -> None:
+    intent = intent_of("copy krios1:/a to PRG:/a at 2 Gb/s, I mean to archive:/a")
+    assert (intent["destination"], intent["rate_limit_bps"]) == ("archive:/a", 2 * 10**9)
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("no wait, to NCSA:/a as well", "destination"),
+        ("sorry, to NCSA:/a or to PRG:/a", "destination"),
+        ("no wait, to NCSA:/a and to PRG:/a", "destination"),
+        ("no wait, to ncsa", "destination"),
+    ],
+)
+def test_a_second_value_that_does_not_clearly_replace_the_first_is_asked_about(words: str, slot: str) -> None:
+    assert slot in asked(f"{ROUTE}, {words}")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "and delete the source, no wait, to NCSA:/a",
+        "overwrite existing files, sorry, to NCSA:/a",
+        "at 2 Gb/s, or rather at 1 Gb/s",
+        "at 2 Gb/s, no, 1 Gb/s",
+        "skip *.tmp, no wait, skip *.log",
+    ],
+)
+def test_what_else_may_be_taken_back_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+def test_an_order_that_is_denied_and_said_otherwise_is_the_other() -> None:
+    assert intent_of("don't move krios1:/a, just copy it to archive:/a")["action"] == "copy"
+    assert read("don't copy krios1:/a, just move it to archive:/a").outcome == "ask"
+    assert read("don't move krios1:/a to archive:/a").outcome == "ask"
+
+
+@pytest.mark.parametrize(("words", "action"), [("delete the originals", "move"), ("keep the source", "copy")])
+def test_what_becomes_of_the_source_says_what_an_unclear_verb_means(words: str, action: str) -> None:
+    assert intent_of(f"evacuate krios1:/a to archive:/a and {words}")["action"] == action
+
+
+def test_an_unclear_verb_with_both_or_neither_is_asked_about() -> None:
+    assert "action" in asked("evacuate krios1:/a to archive:/a")
+    assert "action" in asked("evacuate krios1:/a to archive:/a, delete the source, keep the source")
+
+
+@pytest.mark.parametrize(
+    ("words", "algorithm"), [("sha256 isn't needed, use md5", "md5"), ("not md5 but sha-256", "sha256")]
+)
+def test_of_two_algorithms_the_one_that_is_not_denied_holds(words: str, algorithm: str) -> None:
+    assert slot_of(words, "verify") == algorithm
 
 
 def test_a_word_that_opens_a_correction_corrects_the_last_plan() -> None:

@@ -202,7 +202,7 @@ def _glob(value: str, *, of_files: bool = False) -> str | None:
         return f"*{value}" if of_files or is_ending(value) else value
     if "*" in value or ("?" in value[:-1]) or ("[" in value and "]" in value):
         return value
-    if value.endswith("/") and len(value) > 1:
+    if value.endswith("/") and len(value) > 1 and value.lower() not in listed("no_path"):
         return value
     if value.endswith("?") and any(character in value for character in "._"):
         return value

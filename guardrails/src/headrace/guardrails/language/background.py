@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
-from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, TRANSFERS
+from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, KNOWN, TRANSFERS
 from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, listed, plain_word
 from headrace.guardrails.language.spans import Chosen, in_order, owners, within
 from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
@@ -40,6 +40,11 @@ _RUNS_ON = listed("runs_on")
 _OPENERS = _RUNS_ON | {*listed("opens_background")}
 _GREETINGS = listed("calls")
 _INITIALS = re.compile(r"[A-Z]{2}")
+_NAME = re.compile(r"[A-Z][a-z]{1,11}")
+_SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
+# How adverbs, participles and adjectives end: "Losslessly", "Zipped", "Incremental".
+_OF_WISHES = ("ed", "ing", "ly", "al", "ive", "ic", "ble", "ous", "less", "ful", "ary", "ent", "ant")
+_NOTES = frozenset({"note", "reason"})
 
 
 @cache
@@ -129,21 +134,43 @@ def _said(span: Chosen | None) -> frozenset[Value]:
 
 
 def _signature(items: Sequence[Item], at: int) -> int | None:
-    """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak"."""
-    ends_here = {item.symbol for item in items[at + 1 : at + 4]} <= {".", "<end>"}
-    if at and items[at - 1].symbol in SENTENCE_ENDS and ends_here and _INITIALS.fullmatch(items[at].text):
-        return at + 1
-    closes = at and items[at - 1].symbol in SENTENCE_ENDS and plain_word(items[at]) in listed("closing_word.apart")
+    """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak", "/Erik"."""
+    opens_line = at > 0 and items[at - 1].symbol in SENTENCE_ENDS
+    if opens_line and _signs(items, at):
+        return len(items)
+    closes = opens_line and plain_word(items[at]) in listed("closing_word.apart")
     if not closes and (not at or plain_word(items[at - 1]) not in _CLOSINGS):
         return None
     if closes and at + 1 < len(items):
         return _signature(items, at + 1)
-    names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in items[at:]]
-    plain = [item.symbol in _ENDS or plain_word(item) in _TITLES for item in items[at:]]
-    if sum(item.symbol.startswith(UNKNOWN_MARK) for item in items[at:]) == 1:
-        names = [item.symbol.startswith(UNKNOWN_MARK) for item in items[at:]]
+    words = [item for item in items[at:] if item.symbol not in _ENDS]
+    names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in words]
+    plain = [item.symbol == "<num>" or plain_word(item) in _TITLES for item in words]
+    alone = plain_word(items[at - 1]) not in listed("closing_word.longer")
+    if alone and sum(item.symbol.startswith(UNKNOWN_MARK) for item in words) == 1:
+        names = [item.symbol.startswith(UNKNOWN_MARK) for item in words]
     signed = any(names) and len(names) <= _MAX_NAMES and all(map(max, names, plain))
     return len(items) if signed else None
+
+
+def _signs(items: Sequence[Item], at: int) -> bool:
+    """Say whether a line at the end is a name alone: initials, "/Erik", "- Erik", or "Erik" below a letter."""
+    last = [item for item in items[at:] if item.symbol not in _ENDS]
+    if len(last) == 1 and _SLASHED.fullmatch(last[0].text):
+        # Beside two whole locations it is no third.
+        places = sum(item.symbol == "<loc>" for item in items[:at])
+        return places == len(("from", "to")) and last[0].text[1:].lower() not in KNOWN | listed("reaches")
+    called = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") and _is_name(item) for item in last]
+    marked = plain_word(items[0]) in listed("greets")
+    named = 1 <= len(last) <= len(("given", "family")) and all(called) and marked
+    return named or (len(last) == 1 and bool(_INITIALS.fullmatch(last[0].text)))
+
+
+def _is_name(item: Item) -> bool:
+    """Say whether a word may be what somebody is called, and says not how something is done."""
+    word = plain_word(item)
+    adverbial = word.endswith(_OF_WISHES) and word not in listed("called_so")
+    return bool(_NAME.fullmatch(item.text)) and not adverbial and word not in listed("reaches", "of_the_request")
 
 
 def _end_of(text: _Text, at: int) -> int | None:
@@ -162,10 +189,13 @@ def _end_of(text: _Text, at: int) -> int | None:
     patterns = [_pattern(kind) for kind in (*kinds, *(["background of a control"] if stopped else []))]
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
+        # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
+        told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
         # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
         purposeful = not before or _pattern("background, needed for").fullmatch(clause)
         known = bool(purposeful and before) or any(pattern.fullmatch(clause) for pattern in patterns)
-        silent = _ACTIONS | {"purpose"} if purposeful else _ACTIONS
+        silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
+        silent |= {"select", "state", "copy"} if told else set()
         if known and all(one <= silent for one in said[at:end]):
             return end
         beside = text.beside(at, end) if any(text.unknown[at:end]) else None

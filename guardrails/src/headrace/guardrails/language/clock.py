@@ -175,7 +175,8 @@ def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | N
             or any(phrase_at(items, at + 1, group)[0] for group in ("part_behind", "day_and_part"))
             or (day is not None and phrase_at(items, at + 1 + day[0], "day_part")[0])
         )
-        return (1 + oclock, Clock(hour, bare=True), "") if settled or oclock else None
+        whole = replace(_checked(hour, 0, 0), bare=hour <= _NOON)
+        return (1 + oclock, whole, "") if settled or oclock else None
     clock = _checked(hour, minute, second)
     if len(match["hour"]) == 1 and 1 <= hour <= _NOON and not zone:
         clock = replace(clock, bare=True)

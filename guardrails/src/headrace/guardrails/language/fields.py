@@ -49,7 +49,11 @@ def labelled(items: Sequence[Item]) -> list[Item]:
     in_form = False
     for at, item in enumerate(items):
         closes = item.symbol == "<close>" and item.text == "]"
-        label = _before(result, in_form=in_form, bracket=closes) if closes or item.symbol in _SEPARATORS else None
+        label = (
+            _before(result, in_form=in_form, bracket=closes, assigned=item.symbol == "=")
+            if closes or item.symbol in _SEPARATORS
+            else None
+        )
         if item.symbol == ":" and result and result[-1].symbol == ":" and items[at - 1].symbol == "<close>":
             result[-1] = replace(result[-1], last=item.last)
         elif label is not None:
@@ -75,11 +79,13 @@ def apart(chosen: Sequence[Chosen]) -> list[Chosen]:
     return [asked if span is one else span for span in chosen]
 
 
-def _before(items: Sequence[Item], *, in_form: bool, bracket: bool) -> tuple[int, str] | None:
+def _before(items: Sequence[Item], *, in_form: bool, bracket: bool, assigned: bool) -> tuple[int, str] | None:
     """Give where the label that ends here begins, and its name: the longest one that opens a field."""
     for first in range(max(0, len(items) - _LONGEST), len(items)):
         opened = first > 0 and items[first - 1].symbol == "<open>" and items[first - 1].text == "["
         starts = first == 0 or in_form or items[first - 1].symbol in _STARTS or items[first - 1].value is not None
+        # "copy src=krios1:/a": one word before such a mark is a label wherever it stands.
+        starts = starts or (assigned and first == len(items) - 1)
         if any(item.value is not None for item in items[first:]) or not (opened if bracket else starts):
             continue
         if name := label_of(" ".join(item.symbol for item in items[first:])):

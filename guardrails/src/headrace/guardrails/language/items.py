@@ -216,7 +216,8 @@ def _place_at(items: Sequence[Item], at: int) -> Joined | None:
         return None if apart else _location(piece)
     if before in listed("puts") or (items[at].symbol == "<rel>" and before in listed("before_names")):
         return None
-    wanted = _is_wanted(items, at)
+    cue = table("cues_a_path").get(before)
+    wanted = cue != "at_once" and _is_wanted(items, at, *(("puts",) if cue != "put" else ()))
     return _location(_piece("{path_from}", items, at) or (() if wanted else _piece("{path_at}", items, at)))
 
 
@@ -225,9 +226,9 @@ def _location(piece: Sequence[Item]) -> Joined | None:
     return (len(piece), "<loc>", _on(*places)) if places else None
 
 
-def _is_wanted(items: Sequence[Item], at: int) -> bool:
+def _is_wanted(items: Sequence[Item], at: int, *groups: str) -> bool:
     """Say whether the words want the path to be there ("I need /raw/x at NCSA"): then it is not there yet."""
-    return any(item.symbol in listed("wants_it_there", "puts") for item in items[max(0, at - 6) : at])
+    return any(item.symbol in listed("wants_it_there", *groups) for item in items[max(0, at - 6) : at])
 
 
 def _below(items: Sequence[Item], at: int) -> Joined | None:
@@ -236,7 +237,7 @@ def _below(items: Sequence[Item], at: int) -> Joined | None:
     if named.symbol not in ("<ref>", "<rel>", "<file>") and (named.value is not None or named.symbol in KNOWN):
         return None
     piece = _piece("{folder_of_a_name}", items, at + 1)
-    if not piece or _is_wanted(items, at):
+    if not piece or _is_wanted(items, at, "puts"):
         return None
     cue, folder, _, endpoint = piece
     so_named = named.value is not None or any(letter.isdigit() for letter in named.text)

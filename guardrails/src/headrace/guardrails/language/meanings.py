@@ -32,17 +32,30 @@ _NUMBERED = re.compile(r"[\d.]+")
 _NUMBER = re.compile(r"\d{1,9}(?:\.\d{1,9})?")
 
 
-def names_of(hit: Hit) -> tuple[str, ...]:
-    """Give the globs of a phrase; a relative path such as raw/old is one, and "the .git folder" is no file."""
+def names_of(hit: Hit) -> tuple[str, ...] | Doubt:
+    """Give the globs of a phrase; a relative path such as raw/old is one, and "the .git folder" is no file.
+
+    Of several names, "folder" is said of the one beside it, and "folders" of all, unless some are patterns of files.
+    """
     found: list[str] = []
     for at, item in enumerate(hit.items):
-        value, beside = item.value, [*hit.items[at + 1 : at + 2], *hit.items[max(0, at - 2) : at]]
+        value = item.value
         if isinstance(value, tuple):
-            a_folder = any(one.symbol in listed("folder_noun", "several_folders") for one in beside)
-            found.extend(f"{name.rstrip('/')}/" if a_folder else name for name in value)
+            before, after = hit.items[max(0, at - 2) : at], hit.items[at + 1 : at + 2]
+            all_of_them = _any_of((*before, *after), "several_folders")
+            if all_of_them and len(value) > 1 and any("*" in name for name in value):
+                return Doubt(f"`{hit.words}`: say which are folders, each with a / behind it, such as old/")
+            first, last = _any_of(before, "folder_noun"), _any_of(after, "folder_noun")
+            ends = {*([0] if first else ()), *([len(value) - 1] if last else ())}
+            folders = range(len(value)) if all_of_them else ends
+            found.extend(f"{name.rstrip('/')}/" if n in folders else name for n, name in enumerate(value))
         elif isinstance(value, Place) and value.path is not None and value.name is None and value.path[0] != "/":
             found.append(value.path)
     return tuple(found)
+
+
+def _any_of(items: Sequence[Item], group: str) -> bool:
+    return any(item.symbol in listed(group) for item in items)
 
 
 def overwriting(hit: Hit) -> Sequence[Reading]:
@@ -93,7 +106,7 @@ def folder_called(hit: Hit) -> Sequence[Reading]:
     between = listed("as_well") | {"called", "named"}
     named = [item for item in hit.items[at + 1 :] if item.symbol not in between]
     if hit.has("called", "named"):
-        return (("exclude", (*names_of(hit), *(f"{item.text.rstrip('/')}/" for item in named))),)
+        return _excluded(hit, named)
     vague = hit.items[at - 1].symbol in listed("describing") and len(named) == 1 and named[0].text.isalpha()
     return _folders(hit, [*named, hit.items[at - 1]] if vague else named)
 
@@ -101,8 +114,13 @@ def folder_called(hit: Hit) -> Sequence[Reading]:
 def _folders(hit: Hit, named: Sequence[Item]) -> Sequence[Reading]:
     if any(_describes(plain_word(item)) for item in named):
         return (("exclude", Doubt(f"`{hit.words}`: write the name of the folder, such as old/")),)
-    folders = [f"{item.text.rstrip('/')}/" for item in named]
-    return (("exclude", (*names_of(hit), *folders)),)
+    return _excluded(hit, named)
+
+
+def _excluded(hit: Hit, folders: Sequence[Item]) -> Sequence[Reading]:
+    names = names_of(hit)
+    others = (f"{item.text.rstrip('/')}/" for item in folders)
+    return (("exclude", names if isinstance(names, Doubt) else (*names, *others)),)
 
 
 def _describes(word: str) -> bool:
@@ -114,9 +132,20 @@ def of_kind(hit: Hit) -> Sequence[Reading]:
     """Take the endings that a word for a kind of files is explained by: "pngs only (*.png)"."""
     names = names_of(hit)
     kind = next(item.text.lower() for item in hit.items if item.symbol.startswith(UNKNOWN_MARK))
-    if all(name.rpartition(".")[2][:_ALIKE].lower() == kind[:_ALIKE] for name in names):
+    if isinstance(names, tuple) and all(name.rpartition(".")[2][:_ALIKE].lower() == kind[:_ALIKE] for name in names):
         return (("include", names),)
     return (("include", Doubt(f"`{hit.words}`: say which files are meant, with only or skip")),)
+
+
+def left_out_kind(hit: Hit) -> Sequence[Reading]:
+    """Take the names in brackets for what is left out, unless the words before them may say which of these files."""
+    end = next(at for at, item in enumerate(hit.items) if item.symbol == "<open>")
+    said = [plain_word(item) for item in hit.items[:end] if item.symbol.startswith(UNKNOWN_MARK)]
+    names, kind = names_of(hit), plain_word(hit.items[end - 1])
+    spelled = isinstance(names, tuple) and all(any(word[:_ALIKE] in name.lower() for word in said) for name in names)
+    if spelled or (said in ([], [kind]) and kind.endswith("s") and not _describes(kind)):
+        return (("exclude", names),)
+    return (("exclude", Doubt(f"`{hit.words}`: say only the names that are left out")),)
 
 
 def prefix(hit: Hit) -> Sequence[Reading]:
@@ -135,6 +164,11 @@ def lately(slot: str, hit: Hit) -> Sequence[Reading]:
     """Read "in the past hour": as long ago as the unit says."""
     unit = next(unit for unit in _UNIT_LENGTHS if hit.has(unit))
     return ((slot, When(hit.words, ago=replace(_UNIT_LENGTHS[unit], words=hit.words))),)
+
+
+def full_hour(hit: Hit) -> Sequence[Reading]:
+    """Read "every hour on the hour"."""
+    return (("repeat", Repeat(hit.words, "", rule="FREQ=HOURLY;BYMINUTE=0")),)
 
 
 def in_year(hit: Hit) -> Sequence[Reading]:
@@ -340,8 +374,8 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, bare_hour, between, day_then_clock, days_or_starts, flag_amount, flag_names, folder,
-        folder_called, hours, hours_around, in_days, in_year, lately, moment, monthly_day, monthly_weekday, of_kind,
-        overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same, size_range, times_a_day, weekly,
-        whether_all, who, whole_day,
+        folder_called, full_hour, hours, hours_around, in_days, in_year, lately, left_out_kind, moment, monthly_day,
+        monthly_weekday, of_kind, overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
+        size_range, times_a_day, weekly, whether_all, who, whole_day,
     )
 }  # fmt: skip

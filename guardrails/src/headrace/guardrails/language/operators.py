@@ -28,9 +28,17 @@ _DENIED: dict[tuple[str, Value], Value] = {
     ("on_conflict", "overwrite"): "skip",
 }
 _ANSWERED = "answered"
+_TAKEN_BACK = "what was taken back"
 # What exact words fill on their own, and what they fill behind a vague word: "without logs (*.log)".
 _NARROWED = {"include": "exclude", "start": "deadline"}
 _ENDS = frozenset({".", "!", "?", ";"})
+# What a plan has one of: a value said anew takes the place of the first.
+_REPLACED = frozenset(
+    {"source", "destination", "rate_limit_bps", "priority", "verify", "start", "deadline", "window", "on_conflict"}
+)
+_ENDS_OF_A_WAY = frozenset({"source", "destination"})
+_PASSED = frozenset({"rate_limit_bps", "priority", "start", "deadline", "window", "repeat"})
+_CORRECTS = frozenset({"marker", "retract", "turn"})
 _SAYS_NOTHING = frozenset({"marker", "retract", "it", "turn"})
 _LINKS = frozenset({":", "?", "=", "-"})
 # "copy A to B?" asks for a plan, and a plan moves nothing.
@@ -189,10 +197,38 @@ def _ends_after(chosen: Sequence[Chosen], at: int) -> bool:
     return False
 
 
+def _rebound(chosen: list[Chosen]) -> list[Chosen]:
+    """Let a value behind a retraction take the place of the one before it: "at 2 Gb/s, no wait, make it 1 Gb/s"."""
+    result = list(chosen)
+    for at in range(len(result)):
+        span = result[at]
+        # A bare "no" may be about the first value alone.
+        takes_back = ("retract" in span.slots and span.name != "no") or span.spoken in listed("corrects")
+        after = next((n for n in range(at + 1, len(result)) if not result[n].slots <= _CORRECTS), -1)
+        # "to A every night, I mean to B" takes back where to, and no more.
+        passed = _PASSED if result[after].slots <= _ENDS_OF_A_WAY else frozenset[str]()
+        before = next((n for n in range(at - 1, -1, -1) if not result[n].slots <= passed), -1)
+        if takes_back and span.name != _TAKEN_BACK and min(before, after) >= 0 and _replaces(result, before, after):
+            for n in (before, *range(at, after)):
+                result[n] = replace(result[n], facts=(), name=_TAKEN_BACK)
+    return result
+
+
+def _replaces(chosen: Sequence[Chosen], before: int, after: int) -> bool:
+    """Say whether one value of a plan stands on each side, of the same slot, and nothing says that both hold."""
+    slots = chosen[before].slots
+    once = len(chosen[before].facts) == len(chosen[after].facts) == 1 and slots == chosen[after].slots
+    twice = sum(not slots.isdisjoint(one.slots) for one in chosen) == len((before, after))
+    behind = [one.spoken for one in chosen[before + 1 : after]] + [one.spoken for one in chosen[after + 1 :][:1]]
+    adds = any(word in listed("adds", "either") for words in behind for word in (words, *words.split()))
+    return once and twice and slots <= _REPLACED and chosen[after].is_certain and not adds
+
+
 def _retractions(chosen: list[Chosen]) -> list[Chosen]:
     """Let a retraction open a correction of the last plan; after anything that was said, ask what is left."""
     said = False
     result: list[Chosen] = []
+    chosen = _rebound(chosen)
     for at, span in enumerate(chosen):
         taken_back = "retract" in span.slots
         if taken_back and said:

@@ -33,7 +33,7 @@ _WORDS = {
     # Of background: an unknown word that is neither an adverb of manner nor a name of data, one that says "is", too.
     "<thing>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?[a-z][a-z-]+(?<!ly)(?<!'s)",
     "<its>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?[a-z][a-z-]+'s",
-    "<code>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?[a-z]+-?[0-9]+",
+    "<code>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?(?:[a-z]+-?|#)[0-9]+",
     "<handle>": rf"{UNKNOWN_MARK}@[a-z][a-z0-9_.-]*",
 }
 
@@ -82,6 +82,11 @@ class Hit:
         """Give the members of a group whose words are in the phrase, in the order of the grammar."""
         said = f" {self.line}"
         return tuple(dict.fromkeys(one for words, one in table(group).items() if f" {words} " in said))
+
+    def last_member(self, group: str) -> str:
+        """Give the member of a group that is said last; the pattern guarantees that there is one."""
+        said = f" {self.line}"
+        return max((said.rfind(f" {words} "), one) for words, one in table(group).items())[1]
 
     @property
     def first(self) -> int:

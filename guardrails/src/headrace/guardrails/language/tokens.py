@@ -27,11 +27,13 @@ _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _TRAILERS = ",.;:!?\u2026\u3002\uff0c\u3001\uff1b\uff01\uff1f"
 # Arrows, dashes, and what separates the fields of a form ("from krios1:/a | to archive:/a"); a bullet opens a line.
 _MARKS = {
-    **dict.fromkeys(("->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1"), "->"),
+    **dict.fromkeys(("->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1", ">>", "\u2794", "~>"), "->"),
     **dict.fromkeys(("-", "--", "\u2013", "\u2014"), "-"),
     **dict.fromkeys(("|", "\u00b7"), ";"),
 }
 _BULLETS = {"*", "\u2022", "+"}
+# A line drawn below a title.
+_RULED = re.compile(r"-{3,}|={3,}|_{3,}|~{3,}")
 _SMILEY = re.compile(r"(?:[:;]-?[)D(]+|[\U0001f600-\U0001f644\U0001f389\U0001f680\U0001f64f\U0001f44b]+)(?!\S)")
 # "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
 _LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
@@ -154,8 +156,9 @@ def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
         start, chunk = start + sign.end(), chunk[sign.end() :]
     if (
         chunk in _MARKS
+        or _RULED.fullmatch(chunk)
         or chunk in _CLOSERS
-        or (chunk in _BULLETS and tokens and not tokens[-1].text)
+        or (chunk in _BULLETS and not (tokens and tokens[-1].text))
         or (len(chunk) == 1 and chunk in _TRAILERS)
     ):
         tokens.append(_mark(text, start, end))
@@ -194,4 +197,5 @@ def _ends_question(before: str) -> bool:
 def _mark(text: str, start: int, end: int) -> Token:
     piece = text[start:end]
     plain = unicodedata.normalize("NFKC", piece).replace("\u3002", ".").replace("\u3001", ",")
-    return Token(start, end, piece, "-" if piece in _BULLETS else _MARKS.get(piece, plain), "mark")
+    dash = piece in _BULLETS or _RULED.fullmatch(piece)
+    return Token(start, end, piece, "-" if dash else _MARKS.get(piece, plain), "mark")

@@ -40,6 +40,10 @@ def action_of(situation: Situation) -> str | None:
         return None
     if actions[0] == "stop" and _resumes(situation.following):
         return "pause"
+    deletes = {fact.value for fact in step.of("delete_source")}
+    if actions[0] == UNCLEAR_VERB and len(deletes) == 1 and deletes <= {True, False}:
+        # "evacuate A to B and delete the originals" says which of both it is.
+        actions = ["copy"]
     if actions[0] in (*UNCLEAR_ORDERS, UNCLEAR_VERB):
         found.ask("action", _unclear(actions[0]), facts[0].words)
         return None

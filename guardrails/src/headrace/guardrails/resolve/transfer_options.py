@@ -224,7 +224,7 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
         else:
             placed["source"].append(fact)
     found.placed |= {slot: tuple(facts) for slot, facts in placed.items() if facts}
-    placed["source"] = _in_parts(placed["source"])
+    placed = {slot: _in_parts(facts) for slot, facts in placed.items()}
     bare = step.of("place")
     if bare and step.has("source") and bare[0].first < step.of("source")[0].first and not step.has("destination"):
         # "copy X from Y": X may be where it goes, or what is wanted from Y.
@@ -254,16 +254,16 @@ def _is_path(fact: Fact) -> bool:
 
 
 def _in_parts(facts: list[Fact]) -> list[Fact]:
-    """Join "on krios1, copy /raw/run42": an endpoint alone, then a path alone."""
-    if len(facts) != 2:  # noqa: PLR2004 (a pair)
+    """Join an endpoint alone and a path alone: "on krios1, copy /raw/run42", or two fields of a form."""
+    alone = sorted((fact for fact in facts if not _has_path(fact) or _is_path(fact)), key=_has_path)
+    if len(facts) != 2 or len(alone) != len(facts) or alone[0].slot == "place":  # noqa: PLR2004 (a pair)
         return facts
-    first, second = (fact.value for fact in facts)
-    if not isinstance(first, Place) or not isinstance(second, Place):
+    first, second = (fact.value for fact in alone)
+    if not isinstance(first, Place) or not isinstance(second, Place) or first.name is None:
         return facts
-    parts = facts[0].slot == "at" and first.path is None and second.name is None and second.url is None
-    if not parts or not (second.path or "").startswith("/") or facts[0].first > facts[1].first:
+    if not (second.path or "").startswith("/"):
         return facts
-    return [replace(facts[1], value=replace(second, name=first.name), words=f"{facts[0].words} {facts[1].words}")]
+    return [replace(alone[1], value=replace(second, name=first.name), words=f"{alone[0].words} {alone[1].words}")]
 
 
 def _location(value: Value, context: Context) -> object:

@@ -1,0 +1,190 @@
+"""Constructions of strangers: places in parts, lists with a folder, deletes of what is gone, names below a letter."""
+
+import pytest
+from tests.pure.language.made import ROUTE, asked_after, intent_of, read, slot_of
+
+ENDS = ("krios1:/raw/a", "archive:/a")
+
+
+def ends_of(text: str) -> tuple[str, str]:
+    intent = intent_of(text)
+    return intent["source"], intent["destination"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "get /raw/a off krios1 and put it into /a at archive",
+        "From krios1, take /raw/a and copy it to archive under /a.",
+        "copy the directory /raw/a, which lives on krios1, to archive, path /a",
+        "on krios1 there is a folder /raw/a; please copy it to /a at archive",
+        "Task: copy\nSource endpoint: krios1\nSource path: /raw/a\nDestination endpoint: archive\nDestination path: /a",
+        "source_path=/raw/a source_endpoint=krios1 dest_endpoint=archive dest_path=/a action=copy",
+    ],
+)
+def test_an_endpoint_and_a_path_that_are_told_apart_are_one_place(text: str) -> None:
+    assert ends_of(text) == ENDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "copy krios1, /raw/a to archive:/a",
+        "copy krios1:/raw/a krios1:/raw/b to archive:/a",
+        "Action: copy\nSource endpoint: krios1\nSource path: /a\nSource path: /b\nDestination: archive:/a",
+        "Action: copy\nSource: krios1:/a\nDestination endpoint: archive",
+        "I need /raw/a at archive",
+    ],
+)
+def test_parts_that_may_be_of_more_than_one_place_are_asked_about(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("leave out *.lock and the scratch/ directory", ["*.lock", "scratch/"]),
+        ("skip the folder old/ and *.lock", ["old/", "*.lock"]),
+        ("skip tmp/ and raw/ folders", ["tmp/", "raw/"]),
+        ("skip the *.zarr folders", ["*.zarr/"]),
+        ("with the exception of *.tmp, *.swp and the cache/ folder", ["*.tmp", "*.swp", "cache/"]),
+    ],
+)
+def test_folder_is_said_of_the_name_beside_it_and_folders_of_all(words: str, names: list[str]) -> None:
+    assert slot_of(words, "exclude") == names
+
+
+def test_a_pattern_in_a_list_of_folders_may_be_one_of_files() -> None:
+    assert "exclude" in asked_after("skip *.lock and *.zarr folders")
+
+
+@pytest.mark.parametrize(
+    "words", ["skip gain references (*_gain.mrc)", "leave out thumbnails (*_thumb.png)", "skip previews (*.jpg)"]
+)
+def test_names_in_brackets_say_what_is_left_out(words: str) -> None:
+    assert slot_of(words, "exclude") == [words.partition("(")[2].rstrip(")")]
+
+
+@pytest.mark.parametrize(
+    "words", ["skip dark frames (*.tif)", "skip bad images (*.tif)", "skip the first movies (*.tif)"]
+)
+def test_names_in_brackets_that_may_be_more_than_what_is_left_out_are_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "delete what is gone from the source",
+        "purge anything over there that no longer exists at the source",
+        "delete files not in the source",
+        "remove files at the destination which are not present on the source",
+    ],
+)
+def test_what_the_source_no_longer_has_is_deleted(words: str) -> None:
+    assert intent_of(f"sync krios1:/a to archive:/a and {words}")["delete_extraneous"] is True
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "delete files that are present at the source",
+        "delete everything that exists on the source",
+        "delete whatever is not missing at the source",
+        "delete all files that are in the source",
+        "delete what is still at the source",
+        "delete anything over there that is on the source",
+        "delete what has not gone from the source",
+    ],
+)
+def test_what_the_source_has_is_never_taken_for_what_it_no_longer_has(words: str) -> None:
+    assert read(f"sync krios1:/a to archive:/a and {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "signed",
+    [
+        "Kind regards,\nJonas Weber\nBeamline 4",
+        "Thanks a lot\n-- \nDr. L. Ortega | Structural Biology",
+        "Best\nTom Jones\nHall 3, ext. 4471",
+        "/Erik",
+        "- Erik",
+        "Erik",
+        "Thanks for your help!\nErik",
+        "Greetings from Brno, Petr",
+    ],
+)
+def test_a_name_below_a_letter_says_nothing(signed: str) -> None:
+    assert ends_of(f"Hi,\nplease copy krios1:/raw/a to archive:/a.\n{signed}") == ENDS
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Losslessly", "Zipped", "Zstd", "- gzip", "- tarred", "- Incremental", "Verbatim", "/Backup", "Thanks, Delete"],
+)
+def test_a_last_line_that_may_be_a_wish_is_no_name(words: str) -> None:
+    assert read(f"Hi,\nplease copy krios1:/raw/a to archive:/a.\n{words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words", ["one more time losslessly", "overwrite nothing else", "This is Confidential.", "skip logs (e.g. *.log)"]
+)
+def test_what_looks_like_a_closing_or_an_explanation_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+def test_a_bare_path_below_one_whole_place_is_no_name() -> None:
+    assert intent_of("Hi,\ncopy krios1:/raw/a please.\n/Erik")["destination"] == "local:/Erik"
+
+
+def test_a_bullet_opens_the_first_line_as_any_other() -> None:
+    assert "include" not in intent_of("* from: krios1:/a\n* to: archive:/a\n* limit: 2 Gb/s")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot", "value"),
+    [
+        ("SHA-256 verification required", "verify", "sha256"),
+        ("encryption is compulsory", "encryption", True),
+        ("timestamps are a must", "preserve", ["timestamps"]),
+        ("files which already exist there must not be overwritten", "on_conflict", "skip"),
+        ("slowly, 50 MB/s max", "rate_limit_bps", 400_000_000),
+        ("max 200 MB/s so that live processing doesn't starve", "rate_limit_bps", 1_600_000_000),
+    ],
+)
+def test_what_is_required_or_explained_is_read_as_what_it_is(words: str, slot: str, value: object) -> None:
+    assert slot_of(words, slot) == value
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no verification required",
+        "no encryption required",
+        "encryption is not mandatory",
+        "timestamps are not required",
+    ],
+)
+def test_what_is_not_required_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+def test_every_hour_on_the_hour_begins_with_the_hour() -> None:
+    assert slot_of("every hour on the hour", "repeat") == "FREQ=HOURLY;BYMINUTE=0"
+
+
+def test_an_hour_after_noon_has_one_reading() -> None:
+    assert "T22:00:00" in slot_of("on Friday at 22 o'clock", "start")
+    assert "start" in asked_after("on Friday at 9 o'clock")
+
+
+def test_a_reason_in_its_field_is_none_of_the_request() -> None:
+    form = "Action: copy\nSource: krios1:/raw/a\nDestination: archive:/a\nReason: "
+    assert ends_of(f"{form}second copy for the audit") == ENDS
+    assert read(f"{form}must be encrypted").outcome == "ask"
+    assert read(f"{form}delete the source").outcome == "ask"
+
+
+def test_sorry_behind_why_a_transfer_is_stopped_takes_nothing_back() -> None:
+    assert intent_of("could you kill 7f9c? i picked the wrong folder, sorry")["action"] == "cancel"
+    assert read("could you kill 7f9c? sorry, no").outcome == "ask"
