@@ -168,7 +168,7 @@ async def test_what_happens_while_the_other_host_is_away_is_sent_when_it_is_back
 async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(tmp_path: Path, syslog: Syslog) -> None:
     async with site_that_sends(tmp_path, syslog, audit_most_unsent=40, transfer_concurrency=1) as site:
         await site.start_both()
-        # It takes the only place for longer than a test may last. Zeros would be holes, which no rate holds back.
+        # It takes the only place for longer than a test may last. Holes would be held back by no rate.
         (site.lab / "set" / "large").write_bytes(os.urandom(16 << 20))
         await sent(site, syslog)
         slow = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/slow", rate_limit_bps=1_000_000))

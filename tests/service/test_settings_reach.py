@@ -47,8 +47,8 @@ async def test_a_ticket_is_renewed_and_a_wait_ends_as_often_as_their_settings_sa
     # No sweep may finish the plan that is waited for below.
     async with started_site(tmp_path, replace(SETTINGS, sweep_s=3333)) as site:
         await site.start_both()
-        # It goes on for longer than a test may last, and each wait for its end is over after a second. Zeros would be
-        # holes, which no rate holds back.
+        # It goes on for longer than a test may last, and each wait for its end is over after a second. Holes would
+        # be held back by no rate.
         transfer = await small(site, os.urandom(16 << 20), rate_limit_bps=SLOW_BPS // 8)
         async with asyncio.timeout(2 * LIMIT_S):
             while len(await site.audited("ticketed")) <= 1:
