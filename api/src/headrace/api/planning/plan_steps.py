@@ -220,7 +220,8 @@ def _before_start(plan: PlanStatus, caller: Principal) -> m.NextStep:
     objection = objection_to(plan, caller, "submit")
     if objection is None:
         return _step("submit", "you", "It can be submitted.")
-    if caller.id == plan.requester:
+    mine = caller.id == plan.requester
+    if mine:
         return _step("submit", "others", f"You can't submit it: {objection.detail.rstrip('.')}.")
     return _step("submit", "others", f"It can be submitted by the requester ({plan.requester_name}).")
 
