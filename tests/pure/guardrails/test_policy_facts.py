@@ -97,7 +97,7 @@ EXPECTED: dict[str, Any] = {
 
 def facts(**changes: Any) -> Facts:  # noqa: ANN401 - as slots have
     unusual: dict[str, Any] = {
-        "action": "move", "encryption": False, "on_conflict": "newer", "rate_limit_bps": 7_000_000
+        "action": "move", "encryption": False, "on_conflict": "newer", "rate_limit_bps": 7_000_000,
     }  # fmt: skip
     asked = Asked(**unusual | changes)
     execution = execution_of(asked, route()).surveyed(COUNTS)
