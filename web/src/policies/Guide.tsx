@@ -25,7 +25,7 @@ export function Guide({ text, add }: Props) {
   const added = (made: GuidedRules) => {
     add(`${text.trimEnd()}\n\n${made.text}`);
     setContradicts(made.contradicts);
-    setWarnings(made.warnings ?? []);
+    setWarnings(made.warnings);
     setOpen(false);
   };
   return (

@@ -286,9 +286,12 @@ mod tests {
 
     #[test]
     fn wrong_usage_ends_with_2_and_help_with_0() {
-        assert_eq!(main(["--help"]), 0);
-        assert_eq!(main(["frobnicate"]), 2);
-        assert_eq!(main(["--log", "a=b=c", "keygen", "--show"]), 2);
-        assert_eq!(main(["join", "no-token", "--name", "x", "--allow-root"]), 2);
+        assert_eq!(main(None, ["--help"]), 0);
+        assert_eq!(main(None, ["frobnicate"]), 2);
+        assert_eq!(main(None, ["--log", "a=b=c", "keygen", "--show"]), 2);
+        assert_eq!(
+            main(None, ["join", "no-token", "--name", "x", "--allow-root"]),
+            2
+        );
     }
 }

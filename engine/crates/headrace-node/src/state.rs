@@ -274,11 +274,11 @@ pub(crate) fn write_durably(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     replace_durably(path, 0o600, |file| file.write_all(bytes))
 }
 
-/// As `write_durably`, with the bytes that `fill` writes, in a file of this mode (less the umask).
+/// As `write_durably`, with what `write` writes, in a file of this mode (less the umask).
 pub(crate) fn replace_durably(
     path: &Path,
     mode: u32,
-    fill: impl FnOnce(&mut File) -> io::Result<()>,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), Problem> {
     let unfinished = unfinished_beside(path)?;
     let written = (|| {
@@ -287,7 +287,7 @@ pub(crate) fn replace_durably(
             .create_new(true)
             .mode(mode)
             .open(&unfinished)?;
-        fill(&mut file)?;
+        write(&mut file)?;
         file.sync_all()?;
         fs::rename(&unfinished, path)?;
         sync_parent(path)

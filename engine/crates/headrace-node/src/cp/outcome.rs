@@ -72,19 +72,19 @@ pub(super) fn write_receipt(
 /// Writes a file that the user has named: whole and durable, or as it was. What is no file (a terminal, a pipe) is written to.
 fn write_wanted(
     path: &Path,
-    fill: impl FnOnce(&mut File) -> std::io::Result<()>,
+    write: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<(), Problem> {
     match std::fs::metadata(path) {
         Ok(there) if !there.is_file() => {
             let written = File::options().write(true).open(path);
-            let written = written.and_then(|mut file| fill(&mut file));
+            let written = written.and_then(|mut file| write(&mut file));
             written.map_err(|error| Problem::state("write", path, &error))
         }
         // Of a symlink, the file that it names is replaced.
         _ => replace_durably(
             &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
             READABLE,
-            fill,
+            write,
         ),
     }
 }
