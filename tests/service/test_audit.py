@@ -226,6 +226,8 @@ async def test_short_checks_count_what_is_below_their_checkpoint_a_part_each_in_
     first, second = [await quiet_site.use_cases.audit.verify() for _ in range(2)]
     assert (first.intact, first.checked_before) == (True, whole.events), "events 1 and 2"
     assert second.broken_at == 4, "events 3 and 4"
+    later = [await quiet_site.use_cases.audit.verify() for _ in range(3)]
+    assert [one.broken_at for one in later] == [4, 4, 4], "what was found once is not found whole by counting others"
 
 
 @pytest.mark.anyio

@@ -129,7 +129,7 @@ class ServiceError(Exception):
         """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs.
 
         `scopes`: what a token would need. `proof`: which proof of a person is wanted. `retry_after_s`: when the same is
-        heard, if that is known better than `problems.PASSES_AFTER_S` says for the code.
+        heard, if that is known better than `problems.PASSES_AFTER_S` says for the code; 0: it does not pass by itself.
         """
         super().__init__(detail)
         self.code = code

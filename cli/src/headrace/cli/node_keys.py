@@ -102,7 +102,7 @@ def _end(
 ) -> None:
     def work(command: Command) -> Exit:
         known = command.wait(command.headrace.nodes())
-        if all(node not in {one.id, one.name} for one in known):
+        if all(node not in {one.id, one.name, one.key} for one in known):
             command.out.note(f"There is no node `{node}`: `headrace ca list` names them.", "red")
             return Exit.FAILED
         asked = yes or (command.out.interactive and typer.confirm(f"{verb} {node} for good?", err=True))

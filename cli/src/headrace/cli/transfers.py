@@ -94,7 +94,7 @@ def _known(command: Command, endpoint: str, person: str) -> Exit | None:
     """Say of an empty list what was asked for that there is not; only those who administrate know who there is."""
     if endpoint:
         there = [name for one in command.wait(command.headrace.endpoints()) for name in (one.id, *one.aliases)]
-        if endpoint not in there:
+        if endpoint.casefold() not in {name.casefold() for name in there}:
             command.out.note(
                 f"There is no endpoint `{endpoint}` that you may see; there are {', '.join(there) or 'none'}.", "red"
             )

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import sys
 from contextlib import AsyncExitStack
+from typing import Final
 
 from headrace.client import Headrace, HeadraceError, HttpHeadrace, login
 from headrace.client.models import Problem
@@ -11,6 +12,8 @@ from headrace.mcp_server.server import make_server
 from headrace.mcp_server.tools import agent_needed
 
 _FORBIDDEN = 403
+_SAID_WITHIN_S: Final = 3.0
+"""How long a start waits to hear whether tools will work; a client that waits for the start gives up later."""
 
 
 class _Assistant:
@@ -55,10 +58,14 @@ async def _say_trouble() -> None:
     """
     once = _Assistant()
     try:
-        await once.port()
+        async with asyncio.timeout(_SAID_WITHIN_S):
+            await once.port()
     except HeadraceError as error:
         sys.stderr.write(f"headrace mcp: {error.problem.detail} [{error.problem.code}]\n")
-    await once.aclose()
+    except TimeoutError:
+        sys.stderr.write("headrace mcp: the service has not answered yet; tools ask it again\n")
+    finally:
+        await once.aclose()
 
 
 def serve() -> None:

@@ -24,7 +24,10 @@ def in_words(settings: Settings, error: BaseException) -> str:
 
 def may_pass(error: BaseException) -> bool:
     """Whether it is a matter of the surroundings, which come back: the store, a file system, an address."""
-    return store_error(error) is not None or isinstance(error, OSError | EngineError)
+    of_store = store_error(error)
+    if of_store is not None:
+        return trouble_of(of_store) not in {Trouble.DAMAGED, Trouble.OTHER}
+    return isinstance(error, OSError | EngineError)
 
 
 def of_former_leader(error: BaseException) -> bool:

@@ -79,15 +79,17 @@ class Checks:
             since = None
         loop = asyncio.get_running_loop()
         verdict = await loop.run_in_executor(self._threads, self._read, since)
-        if verdict.intact:
-            self._checkpoint = Checkpoint(verdict.events, verdict.head, since.at if since else began)
+        if not verdict.intact:
+            self._checkpoint = None  # every check is a full one, until one finds all whole
+            return verdict
+        self._checkpoint = Checkpoint(verdict.events, verdict.head, since.at if since else began)
+        if since is not None:
+            self._counted = self._counted + COUNTED if self._counted + COUNTED < since.sequence else 0
         return verdict
 
     def _read(self, since: Checkpoint | None) -> m.AuditVerdict:
-        counted = self._counted
-        if since is not None:
-            self._counted = counted + COUNTED if counted + COUNTED < since.sequence else 0
-        return verify_store(self._url, self._heads.last(), since=since, counted=counted, stopped=self._closing.is_set)
+        head, stopped = self._heads.last(), self._closing.is_set
+        return verify_store(self._url, head, since=since, counted=self._counted, stopped=stopped)
 
 
 def verify_store(

@@ -33,6 +33,8 @@ def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) 
     more = dict(headers or {})
     if (passes_after_s := PASSES_AFTER_S.get(problem.code)) is not None:
         more.setdefault("retry-after", str(passes_after_s))
+    if more.get("retry-after") == "0":
+        del more["retry-after"]  # it does not pass by itself
     if problem.status == HTTPStatus.UNAUTHORIZED:
         more.setdefault("www-authenticate", challenge())
     return JSONResponse(problem.model_dump(mode="json"), problem.status, headers=more, media_type=PROBLEM_TYPE)

@@ -30,7 +30,7 @@ def mistakes_of(request: Request, error: RequestValidationError) -> tuple[str, t
         else:
             said = "this takes a body: send one JSON object, with the header `Content-Type: application/json`"
         return said, ("body",)
-    names = tuple(".".join(str(part) for part in one["loc"][1:]) for one in found)
+    names = tuple(".".join(str(part) for part in one["loc"][1:] or one["loc"]) for one in found)
     said = "; ".join(f"`{name}` {_said(request, one)}" for name, one in zip(names, found, strict=True))
     return said, names
 
@@ -66,7 +66,7 @@ def _queries(dependant: Dependant) -> Iterator[str]:
 
 
 def _said(request: Request, error: Mapping[str, Any]) -> str:
-    *inside, name = error["loc"][1:]
+    *inside, name = error["loc"][1:] or error["loc"]
     said = in_words(error, str(name))
     return said + _meant(str(name), _fields(request, inside)) if error["type"] == "extra_forbidden" else said
 

@@ -125,6 +125,7 @@ def _transfer(transfer: m.Transfer, *, own: bool) -> m.Transfer:
     # What nodes say of an error may name files.
     error = transfer.error and transfer.error.model_copy(update={"detail": WITHHELD})
     spoken = transfer.state in {m.TransferState.QUEUED, m.TransferState.PAUSED, m.TransferState.CANCELED}
+    spoken = spoken and (own or not tells_places(transfer.state_reason))
     reason = transfer.state_reason if spoken or not transfer.state_reason else WITHHELD
     update: dict[str, object] = {
         "names_withheld": True,

@@ -123,9 +123,8 @@ class Quotas:
         for limit in limits:
             refusal = against(limit, used[limit.key], wanted, renews)
             if refusal:
-                raise ServiceError(
-                    Code.QUOTA_EXCEEDED, refusal.said, retry_after_s=refusal.passes_after_s(self._core.clock())
-                )
+                passes_after_s = refusal.passes_after_s(self._core.clock())
+                raise ServiceError(Code.QUOTA_EXCEEDED, refusal.said, retry_after_s=passes_after_s or 0)
 
 
 def whose(principal: Principal, source: str, destination: str) -> Whose:

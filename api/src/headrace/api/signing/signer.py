@@ -230,7 +230,7 @@ class Signer:
             started=transfer.started,
         )
         keys, now = self._key.accepted(starts=starts), self._core.clock()
-        policies, decided = self._policies.active, partial(self._slow.within, person=transfer.requester, sealed=True)
+        policies, decided = self._policies.active, partial(self._slow.within, person=transfer.requester, transfer=None)
         plan = await self._deciding.run(
             transfer.requester, release, submission, keys=keys, policies=policies, now=now, decided=decided
         )
@@ -381,7 +381,7 @@ class Signer:
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
         asked, policies, person_id = canonical(record).decode(), self._policies.active, transfer.requester
-        return await self._deciding.run(person_id, self._slow.within, policies, asked, person_id, sealed=False)
+        return await self._deciding.run(person_id, self._slow.within, policies, asked, person_id, transfer=transfer.id)
 
 
 async def _grounds(tx: Tx, transfer: TransferRow) -> Grounds:

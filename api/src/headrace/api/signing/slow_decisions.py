@@ -20,7 +20,7 @@ from headrace.guardrails import Budget, Decision, PolicySet, Spent, redecide
 AT_ONCE: Final = 16
 """Evaluations that are made within a transaction."""
 HOLDS: Final = timedelta(seconds=15)
-"""How long a decision stands, once it is made, for the same request a little later."""
+"""How long a decision of now stands, once it is made, for the same transfer a little later."""
 _REMEMBERED: Final = 1024
 
 
@@ -51,22 +51,24 @@ class SlowDecisions:
         self._clock = clock
         self._deciding = Deciding("slow decisions")
         self._made: OrderedDict[tuple[str, str], tuple[Decision, datetime]] = OrderedDict()
+        """Each decision, and when it was made."""
         self._lock = Lock()
 
-    def within(self, policies: PolicySet | None, record: str, person: str, *, sealed: bool) -> Decision:
-        """Decide at once, or as was decided just before; raises `Undecided`. For threads.
+    def within(self, policies: PolicySet | None, record: str, person: str, *, transfer: str | None) -> Decision:
+        """Decide at once, or as was decided before; raises `Undecided`. For threads.
 
-        Times of a `sealed` record are part of what is asked; those of others are of now.
+        A sealed record (no `transfer`) is decided alike for good. One of now holds times that pass: what was decided
+        just before stands for the same transfer, which alone may have a start of its own.
         """
         try:
             return redecide(policies, record, Budget(AT_ONCE))
         except Spent:
             pass
-        asked = f"sealed {record}" if sealed else without_times(record)
+        asked = f"sealed {record}" if transfer is None else f"{transfer} {without_times(record)}"
         key = policies.version if policies else "", asked
         with self._lock:
-            made, until = self._made.get(key, (None, self._clock()))
-        if made is None or not until - HOLDS <= self._clock() < until:
+            made, at = self._made.get(key, (None, None))
+        if made is None or (transfer is not None and (at is None or not at <= self._clock() < at + HOLDS)):
             raise Undecided(Wanted(key, policies, record, person))
         return made
 
@@ -74,6 +76,7 @@ class SlowDecisions:
         """Decide in a thread, and remember."""
         made = await self._deciding.run(wanted.person, redecide, wanted.policies, wanted.record)
         with self._lock:
-            self._made[wanted.key] = made, self._clock() + HOLDS
+            self._made[wanted.key] = made, self._clock()
+            self._made.move_to_end(wanted.key)
             while len(self._made) > _REMEMBERED:
                 self._made.popitem(last=False)

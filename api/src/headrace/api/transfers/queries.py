@@ -351,11 +351,12 @@ class Transfers:
         plans = list(await tx.scalars(select(PlanRow).where(PlanRow.id.in_([row.plan for row in rows]))))
         withheld = await self._redaction.withheld(tx, caller, plans)
         hidden = {plan.id for plan, hide in zip(plans, withheld, strict=True) if hide}
-        return {
+        told = {
             row.id
             for row in rows
-            if row.plan in hidden or (not is_own(caller, row.agent) and tells_places(row.error or ""))
+            if not is_own(caller, row.agent) and any(map(tells_places, (row.error or "", row.state_reason)))
         }
+        return told | {row.id for row in rows if row.plan in hidden}
 
     async def _withheld(self, caller: Caller, row: TransferRow) -> bool:
         async with self._parts.core.database.read() as tx:

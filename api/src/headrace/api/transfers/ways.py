@@ -36,7 +36,7 @@ def ways_to(rights: Rights, known: Narrowed, states: Sequence[m.TransferState]) 
             found += _of_people(replace(own, agent=rights.only_planned_by), states)
     if rights.only_planned_by is None:
         narrowed = [*known.conditions(TransferRow), *_in(states)]
-        found += [_for_approver(name).where(*narrowed) for name in sorted(rights.approves_as)]
+        found += [way.where(*narrowed) for way in _for_approver(sorted(rights.approves_as))]
     return found or [_none()]
 
 
@@ -85,10 +85,13 @@ def _in(states: Sequence[m.TransferState]) -> Conditions:
     return [TransferRow.state.in_(states)] if states else []
 
 
-def _for_approver(name: str) -> Way[str]:
+def _for_approver(names: Sequence[str]) -> Iterator[Way[str]]:
     needed = TransferApproverRow
-    rows = select(TransferRow).join(needed, needed.transfer == TransferRow.id).where(needed.name == name)
-    return Way(rows, needed.transfer, needed.created)
+    if len(names) > MOST_WAYS:  # a store takes so many ways at once, and a person may have 1,000 groups
+        yield _ROWS.where(TransferRow.id.in_(select(needed.transfer).where(needed.name.in_(names))))
+        return
+    rows = select(TransferRow).join(needed, needed.transfer == TransferRow.id)
+    yield from (Way(rows.where(needed.name == name), needed.transfer, needed.created) for name in names)
 
 
 def _none() -> Way[str]:

@@ -69,24 +69,23 @@ pub(super) fn write_receipt(
     Ok(())
 }
 
-/// Writes a file that the user has named: whole and durable, or as it was. What is no file (a terminal, a pipe) is written to.
+/// Writes a file that the user has named. A new one is there whole and durable, or not at all; what is there already, which may be a
+/// link, a terminal or what this program itself writes to, stays what it is and gets this content.
 fn write_wanted(
     path: &Path,
     write: impl FnOnce(&mut File) -> std::io::Result<()>,
 ) -> Result<(), Problem> {
-    match std::fs::metadata(path) {
-        Ok(there) if !there.is_file() => {
-            let written = File::options().write(true).open(path);
-            let written = written.and_then(|mut file| write(&mut file));
-            written.map_err(|error| Problem::state("write", path, &error))
-        }
-        // Of a symlink, the file that it names is replaced.
-        _ => replace_durably(
-            &std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
-            READABLE,
-            write,
-        ),
+    if std::fs::symlink_metadata(path).is_err() {
+        return replace_durably(path, READABLE, write);
     }
+    let written = File::create(path).and_then(|mut file| {
+        write(&mut file)?;
+        match file.metadata()?.is_file() {
+            true => file.sync_all(),
+            false => Ok(()),
+        }
+    });
+    written.map_err(|error| Problem::state("write", path, &error))
 }
 
 /// What the destination states, under its signature.

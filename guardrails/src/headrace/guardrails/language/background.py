@@ -149,6 +149,8 @@ def _signature(items: Sequence[Item], at: int) -> int | None:
     alone = plain_word(items[at - 1]) not in listed("closing_word.longer")
     if alone and sum(item.symbol.startswith(UNKNOWN_MARK) for item in words) == 1:
         names = [item.symbol.startswith(UNKNOWN_MARK) for item in words]
+    if len(words) == 1 and _says_how(words[0]):
+        return None
     signed = any(names) and len(names) <= _MAX_NAMES and all(map(max, names, plain))
     return len(items) if signed else None
 
@@ -163,14 +165,19 @@ def _signs(items: Sequence[Item], at: int) -> bool:
     called = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") and _is_name(item) for item in last]
     marked = plain_word(items[0]) in listed("greets")
     named = 1 <= len(last) <= len(("given", "family")) and all(called) and marked
-    return named or (len(last) == 1 and bool(_INITIALS.fullmatch(last[0].text)))
+    initials = len(last) == 1 and bool(_INITIALS.fullmatch(last[0].text))
+    return named or (initials and plain_word(last[0]) not in listed("no_initials"))
 
 
 def _is_name(item: Item) -> bool:
     """Say whether a word may be what somebody is called, and says not how something is done."""
+    return bool(_NAME.fullmatch(item.text)) and not _says_how(item)
+
+
+def _says_how(item: Item) -> bool:
     word = plain_word(item)
     adverbial = word.endswith(_OF_WISHES) and word not in listed("called_so")
-    return bool(_NAME.fullmatch(item.text)) and not adverbial and word not in listed("reaches", "of_the_request")
+    return adverbial or word in listed("reaches", "of_the_request", "treats_data")
 
 
 def _end_of(text: _Text, at: int) -> int | None:

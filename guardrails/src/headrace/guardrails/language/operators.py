@@ -238,6 +238,9 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
             result.append(
                 replace(span, facts=tuple(replace(one, slot=slot or "action", value=doubt) for one in span.facts))
             )
+        elif span.says("turn", "corrects") and said and _another_order(chosen[at + 1 :]):
+            doubt = Doubt(f"`{span.words}` takes something back: say only what is to be done")
+            result.append(replace(span, facts=tuple(replace(one, slot="action", value=doubt) for one in span.facts)))
         elif taken_back or (span.says("turn", "corrects") and not said):
             opening = (replace(fact, slot="marker", value="opening") for fact in span.facts)
             result.append(replace(span, facts=tuple(opening)))
@@ -245,6 +248,12 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
             result.append(span)
         said = said or any(fact.slot not in _SAYS_NOTHING and fact.value != "heard" for fact in span.facts)
     return result
+
+
+def _another_order(chosen: Sequence[Chosen]) -> bool:
+    """Say whether an order follows: "cancel this. Actually, resume that" may mean the second one alone."""
+    following = next_fact(chosen)
+    return following is not None and "action" in following.slots
 
 
 def _corrected(chosen: Sequence[Chosen], at: int) -> str | None:

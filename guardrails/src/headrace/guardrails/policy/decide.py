@@ -6,7 +6,7 @@ What is asked for a folder is decided for each place in it that a rule names, to
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -279,6 +279,9 @@ def may_be_told(policies: PolicySet, record: JsonObject, place: Inside) -> bool:
         return False
     if caller["agent"] is None:
         return True
+    labels = place.folder.get("labels")
+    if isinstance(labels, Sequence) and _RESTRICTED in labels:
+        return False
     context = record["context"]
     facts = {name: context[name] for name in MOMENT_FACTS} if isinstance(context, Mapping) else {}
     folder: JsonObject = {**place.folder, "below": False, "exclude": []}
