@@ -80,10 +80,10 @@ fn write_wanted(
     }
     let written = File::create(path).and_then(|mut file| {
         write(&mut file)?;
-        match file.metadata()?.is_file() {
-            true => file.sync_all(),
-            false => Ok(()),
+        if file.metadata()?.is_file() {
+            file.sync_all()?;
         }
+        Ok(())
     });
     written.map_err(|error| Problem::state("write", path, &error))
 }
