@@ -156,7 +156,8 @@ async def test_an_assistant_sends_people_to_the_address_that_the_service_is_know
         "id": "pl_1", "state": "ready", "requester": "anna", "created": "2026-11-25T14:30:00Z", "digest": "3f" * 32,
         "next_step": {"kind": "confirm", "by": "others", "message": "It waits."},
     }  # fmt: skip
-    script.answers = [answer({**me, "console": "https://headrace.example"}), answer(plan)]
+    known = answer({**me, "console": "https://headrace.example"})
+    script.answers = [known, known, answer(plan)]  # the start looks whether tools will work
     mine = {"HEADRACE_CONFIG": str(tmp_path), "HEADRACE_SERVICE": script.url, "HEADRACE_TOKEN": "hrt_x"}
     program = str(Path(sys.executable).with_name("headrace"))
     spawned = StdioServerParameters(command=program, args=["mcp"], env={**surroundings(), **mine})

@@ -35,8 +35,8 @@ def probe(  # noqa: PLR0913 - one parameter a flag
     intent = f.Flags(rate_limit_bps=rate_limit_bps).intent("copy", source, destination)
     try:
         bounds = m.ProbeBounds(max_seconds=seconds, max_bytes=size)
-    except ValidationError as error:
+    except ValidationError:
         message = "a leg moves 1 MiB to 1 TiB"
-        raise typer.BadParameter(message, param_hint="--size") from error
+        raise typer.BadParameter(message, param_hint="--size") from None
     request = m.PlanRequest(intent=intent, probe=bounds, timezone=f.zone())
     run(lambda command: decided(command, answered(command, request), Wishes(yes, wait)), as_json=json)

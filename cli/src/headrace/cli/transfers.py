@@ -214,8 +214,9 @@ def retry(
     """Try again: the failed files of a partial transfer, or all of a failed one; what is there already is skipped."""
 
     def work(command: Command) -> Exit:
+        asked = m.ControlRequest(action="retry", reason=reason)
         last = command.wait(command.headrace.transfer_events(transfer, limit=1, order="newest"))
-        again = command.wait(command.headrace.control(transfer, m.ControlRequest(action="retry", reason=reason)))
+        again = command.wait(command.headrace.control(transfer, asked))
         if wait:
             before = max((event.sequence for event in last), default=0)
             return ended(command, follow(command, again, after=before))

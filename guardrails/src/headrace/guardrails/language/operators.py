@@ -238,7 +238,7 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
             result.append(
                 replace(span, facts=tuple(replace(one, slot=slot or "action", value=doubt) for one in span.facts))
             )
-        elif span.says("turn", "corrects") and said and _another_order(chosen[at + 1 :]):
+        elif span.says("turn", "corrects") and said and _another_order(chosen, at):
             doubt = Doubt(f"`{span.words}` takes something back: say only what is to be done")
             result.append(replace(span, facts=tuple(replace(one, slot="action", value=doubt) for one in span.facts)))
         elif taken_back or (span.says("turn", "corrects") and not said):
@@ -250,10 +250,11 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
     return result
 
 
-def _another_order(chosen: Sequence[Chosen]) -> bool:
-    """Say whether an order follows: "cancel this. Actually, resume that" may mean the second one alone."""
-    following = next_fact(chosen)
-    return following is not None and "action" in following.slots
+def _another_order(chosen: Sequence[Chosen], at: int) -> bool:
+    """Say whether an order about another transfer follows: "cancel this. Actually, resume that" may mean that alone."""
+    following = next_fact(chosen[at + 1 :])
+    ids = {fact.value for span in chosen for fact in span.facts if fact.slot == "id"}
+    return following is not None and "action" in following.slots and len(ids) > 1
 
 
 def _corrected(chosen: Sequence[Chosen], at: int) -> str | None:
