@@ -128,7 +128,7 @@ def test_what_a_token_may_not_do_is_said_in_words_with_the_scope_that_allows_it(
     assert "made with `--scope transfer:run:all`" in other.detail
     deletes = objection_to(replace(FAILED, deletes=True), PIPELINE, "retry")
     assert deletes is not None
-    assert "your token may not run plans that delete files" in deletes.detail
+    assert "this token may not run plans that delete files" in deletes.detail
     looks = objection_to(RUNNING, assistant(ADA, None, Scope.TRANSFER_READ), "cancel")
     assert looks is not None
     assert "this token may not" in looks.detail

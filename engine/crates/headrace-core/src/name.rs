@@ -596,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn invariant_1_a_reserved_name_is_one_in_every_spelling_that_storage_may_take_for_it() {
+    fn a_reserved_name_is_one_in_every_spelling_that_storage_may_take_for_it() {
         let text = include_str!("../../../../conformance/text/reserved.json");
         let cases: std::collections::HashMap<String, bool> =
             serde_json::from_str(text).expect("the cases");

@@ -27,14 +27,14 @@ _REMEMBERED: Final = 1024
 class Undecided(Unsettled):
     """A decision takes long: make it, and try again."""
 
-    def __init__(self, wanted: "Wanted") -> None:
+    def __init__(self, wanted: "ToDecide") -> None:
         """Keep what to decide."""
         super().__init__(Code.OUTSIDE_HOURS, "policy is being asked about this; try again")
         self.wanted = wanted
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ToDecide:
     """A request to be decided."""
 
     key: tuple[str, str]
@@ -69,10 +69,10 @@ class SlowDecisions:
         with self._lock:
             made, at = self._made.get(key, (None, None))
         if made is None or (transfer is not None and (at is None or not at <= self._clock() < at + HOLDS)):
-            raise Undecided(Wanted(key, policies, record, person))
+            raise Undecided(ToDecide(key, policies, record, person))
         return made
 
-    async def make(self, wanted: Wanted) -> None:
+    async def make(self, wanted: ToDecide) -> None:
         """Decide in a thread, and remember."""
         made = await self._deciding.run(wanted.person, redecide, wanted.policies, wanted.record)
         with self._lock:
