@@ -325,3 +325,7 @@ async def test_an_assistant_that_reads_what_others_planned_is_told_no_places_tha
     intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy/")
     own = await settled(helper, await helper.create_plan(m.PlanRequest(intent=intent)))
     assert "lab:/set/phi is part of this" in own.summary
+    # An assistant of somebody else that has the same name is another one.
+    olga = await site.person("olga", "operator")
+    _, namesake = await olga.token("transfer:read", "transfer:read:all", agent="helper")
+    assert "/phi" not in (await namesake.plan(own.id)).model_dump_json()

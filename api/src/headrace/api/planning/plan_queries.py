@@ -173,7 +173,7 @@ class Plans:
     async def view(self, tx: Tx, caller: Caller, row: PlanRow, *, document: bool = False) -> m.Plan:
         """Show a plan with what was said of it since, what it needs, and what the caller may do."""
         [shown] = await self._views(tx, caller, [row])
-        told = not shown.names_withheld or is_own(caller, row.agent)
+        told = not shown.names_withheld or is_own(caller, row)
         return shown.model_copy(update={"document": row.document}) if document and told else shown
 
     async def status(self, tx: Tx, row: PlanRow) -> PlanStatus:
@@ -185,7 +185,7 @@ class Plans:
         found = await self._statuses(tx, rows)
         hidden = await self._redaction.withheld(tx, caller, rows)
         shown = [
-            redacted(_shown(card, status, caller), own=is_own(caller, row.agent))
+            redacted(_shown(card, status, caller), own=is_own(caller, row))
             if withheld
             else _shown(card, status, caller)
             for (card, status), row, withheld in zip(found, rows, hidden, strict=True)

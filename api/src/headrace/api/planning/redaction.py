@@ -15,7 +15,7 @@ from headrace.api.planning.locations import asker_of, at
 from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.sites.halts import PlanEnd, ends_of
 from headrace.api.store import Tx
-from headrace.api.store.tables_work import PlanRow
+from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.client import models as m
 from headrace.guardrails import IS_PART, Refused, ResolvedEndpoint, names_withheld
 
@@ -40,7 +40,7 @@ class Redaction:
         known = await self._endpoints.registry(tx)
         asker = asker_of(caller.principal)
         return [
-            (not is_own(caller, plan.agent) and tells_places(plan.card))
+            (not is_own(caller, plan) and tells_places(plan.card))
             or any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known))
             for plan in plans
         ]
@@ -54,9 +54,12 @@ def tells_places(text: str) -> bool:
     return any(mark in text for mark in _PLACES_TOLD)
 
 
-def is_own(caller: Caller, agent: str | None) -> bool:
-    """Whether the caller planned it itself, and so knows its words and places."""
-    return caller.principal.agent == agent
+def is_own(caller: Caller, row: PlanRow | TransferRow) -> bool:
+    """Whether the caller planned it itself, and so knows its words and places.
+
+    Assistants of two people may have one name.
+    """
+    return (row.requester, row.agent) == (caller.principal.id, caller.principal.agent)
 
 
 @singledispatch

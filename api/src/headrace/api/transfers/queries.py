@@ -134,7 +134,7 @@ class Transfers:
         if caller.principal.agent is not None:
             events = [without_private_words(event) for event in events]
         if await self._withheld(caller, row):
-            events = [redacted(event, own=is_own(caller, row.agent)) for event in events]
+            events = [redacted(event, own=is_own(caller, row)) for event in events]
         return page_of(events, limit, lambda event: event.sequence)
 
     async def watch(self, caller: Caller, transfer: str, after: int) -> AsyncGenerator[m.TransferEvent]:
@@ -162,7 +162,7 @@ class Transfers:
                     kept = event_view(event, view if event is events[-1] else None)
                     if caller.principal.agent is not None:
                         kept = without_private_words(kept)
-                    yield redacted(kept, own=is_own(caller, row.agent)) if withheld else kept
+                    yield redacted(kept, own=is_own(caller, row)) if withheld else kept
                 ended = row.state in m.END_STATES and after >= row.events
                 if not events and (ended or not sent or view.progress != shown):
                     at = view.progress.at or core.clock()
@@ -190,13 +190,13 @@ class Transfers:
         page = await asyncio.to_thread(failed.page, after, limit)
         if not withheld:
             return page
-        return m.Page(items=[redacted(one, own=is_own(caller, row.agent)) for one in page], next=page.next)
+        return m.Page(items=[redacted(one, own=is_own(caller, row)) for one in page], next=page.next)
 
     async def receipt(self, caller: Caller, receipt: str) -> m.Receipt:
         """Show a receipt, by its id or its transfer's, of a transfer that the caller may see."""
         found, transfer = await self._receipt(caller, receipt)
         shown = receipt_view(found)
-        if not is_own(caller, transfer.agent) and await self._withheld(caller, transfer):
+        if not is_own(caller, transfer) and await self._withheld(caller, transfer):
             # Its document holds the words and places.
             return shown.model_copy(update={"document": ""})
         return shown
@@ -340,7 +340,7 @@ class Transfers:
         if caller.principal.agent is not None:
             views = [without_private_words(view) for view in views]
         return [
-            redacted(view, own=is_own(caller, row.agent)) if row.id in hidden else view
+            redacted(view, own=is_own(caller, row)) if row.id in hidden else view
             for view, row in zip(views, rows, strict=True)
         ]
 
@@ -354,7 +354,7 @@ class Transfers:
         told = {
             row.id
             for row in rows
-            if not is_own(caller, row.agent) and any(map(tells_places, (row.error or "", row.state_reason)))
+            if not is_own(caller, row) and any(map(tells_places, (row.error or "", row.state_reason)))
         }
         return told | {row.id for row in rows if row.plan in hidden}
 
