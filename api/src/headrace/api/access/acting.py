@@ -1,7 +1,7 @@
 """The port `Headrace` inside the service: every call checked against the access table, every refusal a problem."""
 
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -208,14 +208,14 @@ class Acting:
 
     async def watch(self, transfer: str, *, after: int = 0) -> AsyncGenerator[m.TransferEvent]:
         """As in the port; begins with the kept event after sequence `after`."""
-        async with self._may("watch") as caller:
-            async for event in self._do.transfers.watch(caller, transfer, after):
+        async with self._may("watch") as caller, aclosing(self._do.transfers.watch(caller, transfer, after)) as events:
+            async for event in events:
                 yield event
 
     async def changes(self, *, after: int | None = None) -> AsyncGenerator[m.Change]:
         """As in the port."""
-        async with self._may("changes") as caller:
-            async for change in self._do.changes.watch(caller, after):
+        async with self._may("changes") as caller, aclosing(self._do.changes.watch(caller, after)) as found:
+            async for change in found:
                 yield change
 
     async def transfer_events(
@@ -262,8 +262,9 @@ class Acting:
         """As in the port."""
         async with self._may("receipt_files") as caller:
             row = await self._do.transfers.receipt_files(caller, receipt)
-            async for chunk in self._do.receipts.files(row):
-                yield chunk
+            async with aclosing(self._do.receipts.files(row)) as listed:
+                async for chunk in listed:
+                    yield chunk
 
     # -- endpoints, nodes --
 

@@ -26,5 +26,4 @@ async def changes(
     begin = after if last_event_id is None else last_event_id
     found = port.changes(after=begin)
     first = await anext(found)  # what stands against it is refused before the answer begins
-    events = event_stream(found, gate_of(request).settings.heartbeat_s, first)
-    return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    return event_stream(found, gate_of(request).settings.heartbeat_s, first)

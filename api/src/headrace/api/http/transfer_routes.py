@@ -1,6 +1,5 @@
 """Routes: transfers, their events, receipts."""
 
-from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Request
@@ -20,7 +19,7 @@ from headrace.api.http.plan_routes import (
     Wait,
     several,
 )
-from headrace.api.http.streams import event_stream
+from headrace.api.http.streams import chunks, event_stream
 from headrace.api.paging import AFTER_NUMBER
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -123,8 +122,7 @@ async def watch(
     """Stream events and progress until the transfer ends: `event` is the kind, `data` a TransferEvent."""
     found = port.watch(transfer, after=last_event_id)
     first = await anext(found)  # what stands against watching is refused before the answer begins
-    events = event_stream(found, gate_of(request).settings.heartbeat_s, first)
-    return StreamingResponse(events, media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+    return event_stream(found, gate_of(request).settings.heartbeat_s, first)
 
 
 @router.get("/transfers/{transfer}/diagnosis")
@@ -173,12 +171,6 @@ async def receipt(port: Port, receipt: Id) -> m.Receipt:
 async def receipt_files(port: Port, receipt: Id) -> StreamingResponse:
     """Stream the per-file list whose digest the receipt's statements hold, one JSON object a line."""
     found = await port.receipt(receipt)
-    chunks = port.receipt_files(found.id)
-    first = await anext(chunks, b"")  # a missing list is refused before the answer begins
-
-    async def body() -> AsyncIterator[bytes]:
-        yield first
-        async for chunk in chunks:
-            yield chunk
-
-    return StreamingResponse(body(), media_type="application/x-ndjson")
+    listed = port.receipt_files(found.id)
+    first = await anext(listed, b"")  # a missing list is refused before the answer begins
+    return chunks(listed, first, "application/x-ndjson")
