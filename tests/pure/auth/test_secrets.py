@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.auth import AuthError, Pepper, Role, Scope, scopes_of
+from headrace.auth import AuthError, Pepper, Role, Scope, passwords, scopes_of
 from headrace.auth.passwords import check_name, check_password, fold, hash_password, needs_rehash, password_fits
 from headrace.auth.secret_forms import (
     invitation_person,
@@ -73,7 +73,9 @@ def test_a_password_is_stored_as_argon2id_and_checked_in_any_normal_form() -> No
     assert needs_rehash(stored.replace("t=3", "t=2"))
 
 
-def test_without_a_stored_hash_no_password_fits() -> None:
+def test_without_a_stored_hash_no_password_fits_and_it_takes_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not needs_rehash(passwords._NOBODY)  # noqa: SLF001 - nobody else asks for it
+    monkeypatch.setattr(passwords, "_NOBODY", hash_password("nobody has this password"))
     assert not password_fits("nobody has this password", None)
     assert not password_fits("x", "not a hash")
 

@@ -21,6 +21,11 @@ MIN_SCORE: Final = 3
 """zxcvbn's: at least a hundred million guesses."""
 
 _hasher: Final = PasswordHasher()
+_NOBODY: Final = "$argon2id$v=19$m=65536,t=3,p=4$aWLDY+1bTEf0GBi3dVf9LA$AFiVqDD4Ux1bYMgcmgpY5fIVEcqZG2YXqMnSL3ULEbc"
+"""What is compared when there is no such person: of random bytes that were kept nowhere, at `_hasher`'s cost.
+
+Written down, as making it would cost each process that imports this half a second.
+"""
 _JAPANESE: Final = frozenset({"HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC"})
 """Written together with Chinese characters, as no other scripts are in one name."""
 _NAME_MARKS: Final = frozenset(" .-_@+'")
@@ -115,6 +120,3 @@ def needs_rehash(stored: str) -> bool:
 def _normal(password: str) -> str:
     """One spelling for what looks the same (NFC), so that keyboards agree."""
     return unicodedata.normalize("NFC", password)
-
-
-_NOBODY: Final = hash_password("nobody has this password")
