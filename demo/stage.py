@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -148,6 +148,8 @@ class Stage:
     """Words before the command of a node, by its name, for one that runs in another host of a lab."""
     programs: dict[str, Path] = field(default_factory=dict)
     """What a process of the service runs, by its name, where it is not today's `headrace`."""
+    spawn: Callable[..., subprocess.Popen[Any]] = subprocess.Popen
+    """What starts processes: called as `subprocess.Popen`."""
 
     def __enter__(self) -> Self:
         """Own nothing yet."""
@@ -208,7 +210,7 @@ class Stage:
     def _start(self, name: str, command: list[str], settings: Mapping[str, str] | None = None) -> Mapping[str, object]:
         environment = surroundings() | dict(settings or {})
         with (self.folder / f"{name}.log").open("a") as log:
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+            process = self.spawn(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         self.processes[name] = process
         assert process.stdout is not None  # noqa: S101 (asked for above)
         limit = time.monotonic() + READY_LIMIT_S

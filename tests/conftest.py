@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests.servers.cheap import hashing_cheaply
 from tests.servers.directory import Domain, domain_running
 from tests.servers.provider import OpenIdProvider, open_provider
 
@@ -28,6 +29,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--store", choices=("sqlite", "postgresql"), default="sqlite", help="where the sites of tests keep their data"
     )
+
+
+@pytest.fixture(autouse=True)
+def cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hash at the least cost, except where the cost itself is looked at."""
+    if "pure" in request.path.relative_to(TESTS).parts:
+        yield
+    else:
+        with hashing_cheaply():
+            yield
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import Any
 
 from demo.stage import Stage
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response, sync_playwright
+from tests.servers import forked
 from tests.servers.proxy import Proxy, open_proxy
 
 PASSWORD = "seven gates hold the water"  # noqa: S105 - of people who live as long as a test
@@ -283,7 +284,7 @@ class House:
 def open_house(folder: Path, *, nodes: bool = True, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[House]:
     """Start everything, with settings of the service by name; ends all of it by process id."""
     executable = shutil.which("chromium-headless-shell") or "chromium-headless-shell"
-    with open_proxy() as proxy, Stage(folder) as stage, sync_playwright() as playwright:
+    with open_proxy() as proxy, Stage(folder, spawn=forked.start) as stage, sync_playwright() as playwright:
         stage.addresses = free_address(), stage.addresses[1]
         ready = stage.service(public_url=proxy.url, **settings)
         proxy.pass_to(stage.addresses[0])

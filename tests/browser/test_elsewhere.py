@@ -14,7 +14,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.house import Caller, House, open_house
 from tests.servers.directory import PASSWORD as DIRECTORY_PASSWORD
 from tests.servers.directory import Domain
-from tests.servers.headrace import HEADRACE, Person
+from tests.servers.forked import HEADRACE
+from tests.servers.headrace import Person
 from tests.servers.provider import PASSWORD, OpenIdProvider
 
 

@@ -5,11 +5,13 @@ import json
 import os
 import re
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote_from_bytes
 
 import anyio
@@ -17,6 +19,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.servers import forked
 from tests.servers.headrace import PASSWORD, Service, serving
 from tests.servers.private import private
 
@@ -87,7 +90,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         "oidc_issuers": str(folder / "issuers.toml"),
         "engine_log": "debug",
     }
-    with serving(folder, **settings) as service:
+    # The program itself, as it is the one whose command line and surroundings are looked at.
+    with patch.object(forked, "start", subprocess.Popen), serving(folder, **settings) as service:
         use(service, run)
         anyio.run(assist, service, run)
         look(service, run)

@@ -3,7 +3,6 @@
 import json
 import select
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from demo.stage import at_terminal, surroundings
+from tests.servers import forked
+from tests.servers.forked import HEADRACE
 
-HEADRACE = Path(sys.executable).with_name("headrace")
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of a service that lives for one test run
 READY_S = 60
 COMMAND_S = 120
@@ -51,11 +51,8 @@ class Person:
     def run(self, *arguments: str, typed: str | None = None, **environment: str) -> Ran:
         """Run a command without a terminal."""
         kept = surroundings()
-        done = subprocess.run(
-            [HEADRACE, *arguments],
-            check=False, capture_output=True, text=True, timeout=COMMAND_S, input=typed or "",
-            env={**kept, **self.environment, "NO_COLOR": "1", **environment},
-        )  # fmt: skip
+        own = {**kept, **self.environment, "NO_COLOR": "1", **environment}
+        done = forked.run([HEADRACE, *arguments], typed=typed or "", environment=own, limit_s=COMMAND_S)
         return Ran(done.returncode, done.stdout, done.stderr)
 
     def prove(self, *arguments: str) -> Ran:
@@ -116,7 +113,7 @@ def started(folder: Path, **settings: int | str) -> Iterator[dict[str, Any]]:
     kept = surroundings()
     kept |= {f"HEADRACE_{name.upper()}": str(value) for name, value in settings.items()}
     log = (folder / "serve.log").open("wb")
-    with log, subprocess.Popen([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:
+    with log, forked.start([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:
         try:
             assert process.stdout is not None
             ready, _, _ = select.select([process.stdout], [], [], READY_S)

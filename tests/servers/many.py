@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from demo.stage import surroundings
-from tests.servers.headrace import HEADRACE, PASSWORD, READY_S
+from tests.servers import forked
+from tests.servers.forked import HEADRACE
+from tests.servers.headrace import PASSWORD, READY_S
 from tests.servers.ports import free_port
 
 from headrace.client import HttpHeadrace
@@ -76,7 +78,7 @@ class Many:
         kept = surroundings() | {f"HEADRACE_{key.upper()}": value for key, value in said.items()}
         command: list[str | Path] = [HEADRACE, "serve", "--data", self.folder / "data", "--allow-root", "--json"]
         with (self.folder / f"{name}.log").open("a") as log:
-            popen = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=kept)
+            popen = forked.start(command, stdout=subprocess.PIPE, stderr=log, text=True, env=kept)
         assert popen.stdout is not None
         process = Process(f"http://127.0.0.1:{port}", popen, {})
         self.processes[name] = process  # also one that never answers is ended with the site

@@ -12,7 +12,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
-from tests.servers.headrace import HEADRACE, Person, Service, serving
+from tests.servers.forked import HEADRACE
+from tests.servers.headrace import Person, Service, serving
 
 pytestmark = pytest.mark.anyio
 

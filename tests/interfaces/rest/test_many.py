@@ -17,7 +17,7 @@ import pytest
 from demo.stage import surroundings
 from sqlalchemy import make_url
 from tests.servers.disk import fill, mounted
-from tests.servers.headrace import HEADRACE
+from tests.servers.forked import HEADRACE
 from tests.servers.many import Many, Process, many
 from tests.servers.otlp import otlp_receiver
 from tests.servers.postgres import Postgres, postgres_running
@@ -125,9 +125,11 @@ async def test_a_process_that_is_killed_costs_what_runs_nothing(pair: Many, *, l
     victim, other = pair.roles() if leads else pair.roles()[::-1]
     name = f"killed-{leads}.bin"
     async with pair.port(other) as port:
-        transfer = await submitted(port, pair, name, rate_bps=16_000_000)
+        transfer = await submitted(port, pair, name, rate_bps=400_000)
         await until_moving(port, transfer)
         await asyncio.to_thread(pair.processes[victim].kill)
+        # Whoever leads now sees it run: it would take 80 seconds otherwise.
+        await port.control(transfer.id, m.ControlRequest(action="set_rate"))
         ended = await end_of(port, transfer)
         assert ended.state is m.TransferState.COMPLETE, ended.summary
         assert arrived(pair, name)

@@ -21,7 +21,8 @@ from anyio import to_thread
 from demo.stage import surroundings
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from tests.servers.headrace import HEADRACE, READY_S
+from tests.servers.forked import HEADRACE
+from tests.servers.headrace import READY_S
 from tests.servers.site import PASSWORD
 from typer.testing import CliRunner
 
@@ -354,9 +355,15 @@ def test_a_first_start_that_was_cut_off_while_the_node_joined_does_not_stand_in_
 
 @pytest.mark.anyio
 async def test_a_root_whose_folder_is_not_there_is_named_and_exported_once_it_is(tmp_path: Path) -> None:
+    joined = start(tmp_path)
+    secret = await first_admin(joined)
+    assert joined.end() == 0
+    assert joined.process.stdout is not None
+    joined.process.stdout.close()
+    (tmp_path / "archive").rmdir()
     running = start(tmp_path, missing="archive")
     try:
-        async with HttpHeadrace(running.url, await first_admin(running)) as headrace:
+        async with HttpHeadrace(running.url, secret) as headrace:
             await until(headrace, {"lab"})
             [cause] = (await headrace.health()).causes
             assert (cause.code, f"`{tmp_path / 'archive'}`" in cause.sentence) == ("root_missing", True), cause
