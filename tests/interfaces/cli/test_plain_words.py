@@ -2,12 +2,13 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.interfaces.cli.test_terminal import DIGEST, plan, transfer
+from tests.interfaces.cli.test_terminal import AT, DIGEST, plan, transfer
 from tests.interfaces.client.scripted import Script, answer, scripted_service
 from typer.testing import CliRunner
 
@@ -17,6 +18,7 @@ from headrace.auth.passwords import MIN_PASSWORD
 from headrace.cli.main import app
 from headrace.cli.people import LEAST_PASSWORD
 from headrace.client import models as m
+from headrace.mcp_server import stdio
 from headrace.mcp_server.stdio import _say_trouble
 
 NOBODY = "http://127.0.0.1:1"
@@ -84,6 +86,39 @@ def test_a_list_that_is_empty_for_an_unknown_endpoint_says_so_and_fails(script: 
     script.answers = [answer({"items": []}), answer({"items": [here]})]
     code, _, told = ran(["status", "--endpoint", "nowhere"], tmp_path, script.url)
     assert (code, "There is no endpoint `nowhere` that you may see; there are here." in told) == (1, True), told
+
+
+def test_a_list_that_is_empty_for_an_endpoint_whose_name_is_written_in_capitals_is_only_empty(
+    script: Script, tmp_path: Path
+) -> None:
+    """The service finds endpoints by their names whatever their case."""
+    krios: dict[str, Any] = {"id": "krios1", "node": "n", "root": "r", "kind": "posix", "online": True}
+    script.answers = [answer({"items": []}), answer({"items": [krios | {"access": "read", "aliases": ["Titan"]}]})]
+    code, out, told = ran(["status", "--endpoint", "KRIOS1"], tmp_path, script.url)
+    assert (code, told) == (0, ""), told
+    assert "There are no such transfers" in out
+
+
+NOW, BEFORE = "ed25519:now", "ed25519:before"
+
+
+@pytest.mark.parametrize(
+    ("signed", "command", "note"),
+    [
+        ({"key": NOW}, f"receipt.json --key {NOW}", ""),
+        ({"key": BEFORE, "key_replaced": True}, f"receipt.json --key {BEFORE}", f"It was signed with {BEFORE}, which"),
+        ({}, "the service names no key of its own that signed it", ""),
+    ],
+)
+def test_a_receipt_is_checked_with_the_key_that_signed_it_whichever_signs_now(
+    script: Script, tmp_path: Path, signed: dict[str, Any], command: str, note: str
+) -> None:
+    receipt = {"id": "rc_1", "transfer": "tr_1", "plan_digest": DIGEST, "created": AT, "document": "{}", **signed}
+    script.answers = [answer(receipt)]
+    code, out, told = ran(["receipts", "get", "tr_1", "-o", str(tmp_path / "receipt.json")], tmp_path, script.url)
+    assert (code, command in " ".join(out.split())) == (0, True), out
+    assert told.startswith(note)
+    assert bool(told) is bool(note)
 
 
 def test_under_json_standard_error_is_silent_unless_something_is_wrong(script: Script, tmp_path: Path) -> None:
@@ -172,3 +207,19 @@ def test_mcp_says_at_its_start_why_no_tool_will_work(
     monkeypatch.setenv("HEADRACE_SERVICE", NOBODY)
     asyncio.run(_say_trouble())
     assert "headrace mcp: " in capsys.readouterr().err
+
+
+def test_mcp_starts_without_waiting_for_a_service_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def started() -> None:
+        # The service takes the connection and says nothing; a call to it takes a minute and more.
+        async with asyncio.timeout(20):
+            await _say_trouble()
+
+    monkeypatch.setattr(stdio, "_SAID_WITHIN_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HEADRACE_TOKEN", "hrt_some-token")
+        monkeypatch.setenv("HEADRACE_SERVICE", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        asyncio.run(started())
+    assert "the service has not answered yet; tools ask it again" in capsys.readouterr().err
