@@ -322,8 +322,9 @@ def _sum(statements: list[JsonObject], name: str) -> int:
     return sum(int(str(statement[name])) for statement in statements)
 
 
-def receipt_view(row: ReceiptRow) -> m.Receipt:
-    """Show a receipt."""
+def receipt_view(row: ReceiptRow, keys: Sequence[str]) -> m.Receipt:
+    """Show a receipt, and which of the service's `keys`, the newest first, signed it."""
+    key = next((key for key in keys if _is_signed(row.document, key)), "")
     return m.Receipt(
         id=row.id,
         transfer=row.transfer,
@@ -331,8 +332,18 @@ def receipt_view(row: ReceiptRow) -> m.Receipt:
         created=row.created,
         document=row.document,
         summary=row.summary,
+        key=key,
+        key_replaced=key in keys[1:],
         sources_kept=_kept_in(row),
     )
+
+
+def _is_signed(document: str, key: str) -> bool:
+    try:
+        verify(document, "receipt", [key])
+    except SealError:
+        return False
+    return True
 
 
 def unknown_receipt(receipt: str) -> ServiceError:
