@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -239,7 +239,7 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         kept=checked.kept,
         deleted=checked.count("deleted") + _sum(before, "deleted"),
         to_trash=any(end == "destination" for end, _ in checked.trash),
-        changed=_changed(checked.destination),
+        changed=changed_in([*before, checked.destination]),
     )
 
 
@@ -260,10 +260,10 @@ def require_whole_move(transfer: TransferRow, plan: ReleasedPlan, totals: Totals
         )
 
 
-def _changed(statement: JsonObject) -> int:
-    """Return how many names a statement says have changed; a node names only the first of very many."""
-    said = statement.get("changed", [])
-    return len(set(map(str, said))) if isinstance(said, list) else 0
+def changed_in(statements: Iterable[JsonObject]) -> int:
+    """Count the names that statements say have changed, each once, in however many; a node names the first only."""
+    said = (one.get("changed", []) for one in statements)
+    return len({str(name) for names in said if isinstance(names, list) for name in names})
 
 
 def _count(statement: JsonObject, name: str) -> int:
