@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import re
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,11 @@ from typer.testing import CliRunner
 from headrace.api.app.serve import _require_folders
 from headrace.api.errors import CannotStart
 from headrace.auth.passwords import MIN_PASSWORD
+from headrace.cli import node_keys, people
 from headrace.cli.main import app
 from headrace.cli.people import LEAST_PASSWORD
+from headrace.cli.probe import probe
+from headrace.cli.quantities import size_bytes, span_s
 from headrace.client import models as m
 from headrace.mcp_server import stdio
 from headrace.mcp_server.stdio import _say_trouble
@@ -192,6 +197,34 @@ def test_the_help_of_serve_says_what_holds_without_an_option(tmp_path: Path, opt
     _, out, _ = ran(["serve", "--help"], tmp_path, COLUMNS="200")
     _, _, said = " ".join(out.split()).partition(f" {option} ")
     assert f"[default: {default}]" in said.split(" --")[0]
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "read"),
+    [
+        (probe, "size", size_bytes),
+        (node_keys.rotate, "valid", span_s),
+        (node_keys.issue, "valid", span_s),
+        (people.invite, "valid", span_s),
+        (people.token_create, "valid", span_s),
+    ],
+)
+def test_a_default_is_shown_as_people_write_it_and_is_the_one_that_holds(
+    command: Callable[..., None], name: str, read: Callable[[str], int]
+) -> None:
+    parameter = signature(command, eval_str=True).parameters[name]
+    [option] = parameter.annotation.__metadata__
+    shown = re.search(r"\[default: (.+)\]", option.help)
+    assert shown is not None
+    assert (option.show_default, read(shown[1])) == (False, parameter.default)
+
+
+def test_no_default_of_an_option_is_a_bare_number_of_seconds_or_bytes(tmp_path: Path) -> None:
+    for command in (["probe"], ["ca", "rotate"], ["ca", "issue"], ["invite"], ["token", "create"], ["copy"], ["halt"]):
+        code, out, told = ran([*command, "--help"], tmp_path)
+        assert code == 0, told
+        assert not re.search(r"\[default: \(?\d{3,}", " ".join(out.split())), command
+    assert "[default: 4 GiB]" in " ".join(ran(["probe", "--help"], tmp_path)[1].split())
 
 
 def test_a_folder_that_is_not_there_at_the_first_start_is_refused(tmp_path: Path) -> None:
