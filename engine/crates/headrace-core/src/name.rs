@@ -37,7 +37,8 @@ pub fn is_reserved(name: &[u8]) -> bool {
         // Control characters are not seen, wherever they stand.
         Some(b'.' | ..=0x1f | 0x7f..) => {
             let text = String::from_utf8_lossy(name);
-            spells(&text, TRASH_NAME, Extent::Whole) || spells(&text, PART_PREFIX, Extent::Beginning)
+            spells(&text, TRASH_NAME, Extent::Whole)
+                || spells(&text, PART_PREFIX, Extent::Beginning)
         }
         // Most names need no second look.
         _ => false,
