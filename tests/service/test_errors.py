@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy.exc import OperationalError
 
-from headrace.api.errors import Code, ServiceError, TooManyChanges
+from headrace.api.errors import Code, Retry, ServiceError, TooManyChanges
 from headrace.api.http.answers import install
 from headrace.api.problems import STATUS, problem_of
 from headrace.auth import TooManyAttempts
@@ -107,5 +107,7 @@ async def test_an_error_that_knows_when_it_passes_says_that() -> None:
         TooManyAttempts(18),
         ServiceError(Code.QUOTA_EXCEEDED, "said", retry_after_s=3601),
         ServiceError(Code.QUOTA_EXCEEDED, "said"),
+        ServiceError(Code.QUOTA_EXCEEDED, "said", retry_after_s=0),
+        ServiceError(Code.QUOTA_EXCEEDED, "said", retry_after_s=Retry.NOT_BY_ITSELF),
     )
-    assert [answer.headers["retry-after"] for answer in answers] == ["17", "18", "3601", "60"]
+    assert [answer.headers.get("retry-after") for answer in answers] == ["17", "18", "3601", "60", "0", None]

@@ -5,12 +5,15 @@ import os
 import re
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
+from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import delete
 from tests.servers.site import WAIT_S, Site, started_site
+from tests.service.test_metrics import asked
 
 from headrace.api.access.health import FRESH
 from headrace.api.app.hub_events import HubEvents
@@ -77,6 +80,50 @@ async def test_health_finds_an_audit_log_that_takes_no_event_and_adds_none_itsel
     assert await causes(quiet_site) == []
     verdict = await quiet_site.use_cases.audit.verify(full=True)
     assert (verdict.intact, verdict.events) == (True, events)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("back_s", "found"), [(59, set[str]()), (62, {"clock_wrong"})])
+async def test_a_clock_that_went_back_behind_the_audit_log_is_told_over_restarts_until_it_is_right(
+    quiet_site: Site, back_s: int, found: set[str]
+) -> None:
+    site = quiet_site
+    await site.ada.port.create_join_token(m.JoinTokenRequest(name="noted"))
+    site.clock.jump -= timedelta(seconds=back_s)
+    assert codes(await causes(site)) == found
+    ready = await asked(site, "/ready")
+    assert (ready.status_code == HTTPStatus.OK, set(ready.json()["reasons"])) == (not found, found)
+    assert all("set that host's clock right" in said for said in ready.json()["said"])
+    # What is noted by that clock makes it no righter.
+    await site.ada.port.create_join_token(m.JoinTokenRequest(name="noted later"))
+    assert codes(await causes(site)) == found
+    site.clock.jump += timedelta(seconds=back_s)
+    assert codes(await causes(site)) == set()
+
+
+@pytest.mark.anyio
+async def test_a_clock_that_was_ahead_before_counts_as_right_after_a_restart(quiet_site: Site) -> None:
+    site = quiet_site
+    site.clock.jump += timedelta(hours=1)
+    await site.ada.port.create_join_token(m.JoinTokenRequest(name="noted"))
+    site.clock.jump -= timedelta(hours=1)
+    await site.restart()
+    assert set((await asked(site, "/ready")).json()["reasons"]) == {"clock_wrong"}
+    await site.restart()
+    assert (await asked(site, "/ready")).json()["ready"]
+
+
+@pytest.mark.anyio
+async def test_nodes_that_all_have_another_time_show_that_the_services_clock_is_wrong(site: Site) -> None:
+    nodes = site.use_cases.nodes
+    for skews_ms, found in (((61_000, 90_000), True), ((-61_000, -90_000), True), ((61_000, -61_000), False)):
+        for node, skew_ms in zip(site.nodes.values(), skews_ms, strict=True):
+            nodes._attached[node.key] = SimpleNamespace(  # type: ignore[assignment] # noqa: SLF001
+                roots=[], missing_roots=[], clock_skew_ms=skew_ms
+            )
+        told = (await asked(site, "/ready")).json()
+        assert (told["reasons"] == ["clock_wrong"]) is found
+        assert ("all 2 attached nodes are at least 61 s" in " ".join(told["said"])) is found
 
 
 @pytest.mark.anyio

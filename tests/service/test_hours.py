@@ -12,7 +12,7 @@ from sqlalchemy import update
 from tests.servers.site import Site
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
-from tests.service.test_policy_places import EVERYTHING
+from tests.service.test_policy_places import EVERYTHING, NO_PHI, patients
 from tests.service.test_transfers import SLOW_BPS, arrived, large_set, small_set, until, until_durable
 
 from headrace.api.errors import OutsideHours
@@ -105,6 +105,24 @@ async def test_the_hours_of_policy_end_a_transfer_no_more_than_its_own(site: Sit
     await until(site, transfer, "running")
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_an_assistant_reads_no_place_in_why_a_transfer_waits_that_another_planned(site: Site) -> None:
+    patients(site)
+    shuts = before_a_minute(site)
+    minute = shuts.hour * 60 + shuts.minute
+    await publish(site, EVERYTHING + NO_PHI.replace("};", f"&& context.minute == {minute} }};"))
+    plan = await site.ada.plan("lab:/set", "archive:/copy")
+    site.clock.shift += shuts + timedelta(seconds=1) - site.clock()
+    transfer = await site.ada.submit(plan)
+    shown = await until(site, transfer, "queued", reason="the hours of policy")
+    assert "lab:/set/phi is part of this" in shown.state_reason
+    _, helper = await site.ada.token("transfer:read", "transfer:read:all", agent="helper")
+    found = [await helper.transfer(transfer.id), *(await helper.transfers()).items]
+    assert len(found) == 2
+    assert not any("/phi" in one.model_dump_json() for one in found)
+    assert {one.state for one in found} == {m.TransferState.QUEUED}
 
 
 @pytest.mark.anyio

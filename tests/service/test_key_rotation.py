@@ -78,6 +78,9 @@ async def test_what_is_planned_runs_or_has_ended_goes_through_a_rotation(site: S
         assert done.state is m.TransferState.COMPLETE, done.state_reason
         assert verify((await site.ada.port.receipt(done.id)).document, "receipt", [chain.public])
     assert verify((await site.ada.port.receipt(ended.id)).document, "receipt", [former])
+    old, new = [await site.ada.port.receipt(one.id) for one in (ended, slow)]
+    assert (old.key, old.key_replaced) == (former, True)
+    assert (new.key, new.key_replaced) == (chain.public, False)
     assert (await site.ada.port.verify_audit(full=True)).intact
 
 

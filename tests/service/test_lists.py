@@ -4,6 +4,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -226,6 +227,28 @@ async def test_a_state_that_there_is_not_is_refused_by_name(quiet_site: Site) ->
     with refused("invalid_request") as refusal:
         await quiet_site.ada.port.plans(states=["nearly"])
     assert "known states are surveying" in str(refusal.value)
+
+
+@pytest.mark.timeout(300)
+async def test_who_has_a_thousand_groups_sees_what_waits_for_one_of_them(filled: Site) -> None:
+    stewart = await steward(filled)
+    groups = frozenset({f"group {number}" for number in range(1_000)}) | stewart.principal.groups
+    many = Person(filled, replace(stewart.principal, groups=groups), stewart.secret)
+    for order in ("newest", "oldest"):
+        one, other = [
+            [
+                [row.id for row in (await who.port.transfers(order=order, limit=100)).items],
+                [row.id for row in (await who.port.plans(person="person 2", order=order)).items],
+            ]
+            for who in (stewart, many)
+        ]
+        assert one == other
+        assert all(one)
+    counted = [await who.port.transfer_counts() for who in (stewart, many)]
+    assert counted[0] == counted[1]
+    [plan, *_], [transfer, *_] = (await many.port.plans(person="person 2")).items, (await many.port.transfers()).items
+    assert (await many.port.plan(plan.id)).id == plan.id
+    assert (await many.port.transfer(transfer.id)).id == transfer.id
 
 
 # -- what the store does for a list --

@@ -13,6 +13,7 @@ from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
 from headrace.api.caller import Door
+from headrace.api.errors import Retry, ServiceError
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import QuotaKeyRow
 from headrace.client import HeadraceError
@@ -114,6 +115,10 @@ async def test_a_quota_is_shown_before_it_is_hit_and_what_was_not_used_is_given_
     with refused("quota_exceeded") as refusal:
         await helper.submit(m.SubmitRequest(plan_digest=plan.digest))
     assert "Ask for less at a time" in str(refusal.value)
+    # What is more than a whole day's quota passes at no time.
+    cause = refusal.value.__cause__
+    assert isinstance(cause, ServiceError)
+    assert cause.retry_after_s is Retry.NOT_BY_ITSELF
     with refused("quota_exceeded"):
         await site.ada.submit(plan)
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from headrace.api.transfers.receipts import Totals
+from headrace.api.transfers.receipts import Totals, changed_in
 from headrace.client import models as m
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)
@@ -50,3 +50,10 @@ def test_what_a_sync_deleted_is_counted_and_said() -> None:
 def test_what_changed_while_it_was_copied_is_said() -> None:
     totals = Totals(files=3, bytes=300, identical=0, failed=0, resent=5, changed=1)
     assert "; 1 changed after the plan or while being copied" in totals.sentence("complete", "in 1 s", "at-rest")
+
+
+def test_a_file_that_changed_in_several_attempts_counts_once_and_one_of_an_earlier_attempt_counts() -> None:
+    """What a partial transfer brought before its retry came in the later form, too."""
+    first, second = {"changed": ["a", "b", "a"]}, {"changed": ["b", "c"]}
+    assert changed_in([first, second]) == 3
+    assert changed_in([{"changed": "no list"}, {}]) == 0

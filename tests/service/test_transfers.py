@@ -317,6 +317,25 @@ async def test_revoking_a_node_ends_what_runs_there(site: Site) -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("on_conflict", ["skip", "newer"])
+async def test_what_is_skipped_and_what_fails_is_what_the_plan_says(site: Site, on_conflict: str) -> None:
+    small_set(site)
+    there = site.archive / "copy"
+    (there / "a.txt").mkdir(parents=True)  # a folder stands where a file should go
+    (there / "sub").write_bytes(b"a file where a folder should go")
+    (site.lab / "set" / "kept.txt").write_bytes(b"short")
+    (there / "kept.txt").write_bytes(b"another, and newer")
+    plan = await site.ada.plan("lab:/set", "archive:/copy", on_conflict=on_conflict)
+    assert "different at the destination and will be skipped, or reported as failed where one of" in plan.summary
+    assert "a folder in the place of a file, is never replaced: it fails." in " ".join(plan.notes)
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.PARTIAL, ended.summary
+    failed = {one.path.partition("/")[0] for one in await site.ada.port.failed_files(ended.id)}
+    assert failed == {"a.txt", "sub"}
+    assert (there / "kept.txt").read_bytes() == b"another, and newer"
+
+
+@pytest.mark.anyio
 async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: Site) -> None:
     files = small_set(site)
     (site.archive / "copy").mkdir()

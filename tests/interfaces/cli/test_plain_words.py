@@ -2,21 +2,28 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+import re
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.interfaces.cli.test_terminal import DIGEST, plan, transfer
+from tests.interfaces.cli.test_terminal import AT, DIGEST, plan, transfer
 from tests.interfaces.client.scripted import Script, answer, scripted_service
 from typer.testing import CliRunner
 
 from headrace.api.app.serve import _require_folders
 from headrace.api.errors import CannotStart
 from headrace.auth.passwords import MIN_PASSWORD
+from headrace.cli import node_keys, people
 from headrace.cli.main import app
 from headrace.cli.people import LEAST_PASSWORD
+from headrace.cli.probe import probe
+from headrace.cli.quantities import size_bytes, span_s
 from headrace.client import models as m
+from headrace.mcp_server import stdio
 from headrace.mcp_server.stdio import _say_trouble
 
 NOBODY = "http://127.0.0.1:1"
@@ -84,6 +91,39 @@ def test_a_list_that_is_empty_for_an_unknown_endpoint_says_so_and_fails(script: 
     script.answers = [answer({"items": []}), answer({"items": [here]})]
     code, _, told = ran(["status", "--endpoint", "nowhere"], tmp_path, script.url)
     assert (code, "There is no endpoint `nowhere` that you may see; there are here." in told) == (1, True), told
+
+
+def test_a_list_that_is_empty_for_an_endpoint_whose_name_is_written_in_capitals_is_only_empty(
+    script: Script, tmp_path: Path
+) -> None:
+    """The service finds endpoints by their names whatever their case."""
+    krios: dict[str, Any] = {"id": "krios1", "node": "n", "root": "r", "kind": "posix", "online": True}
+    script.answers = [answer({"items": []}), answer({"items": [krios | {"access": "read", "aliases": ["Titan"]}]})]
+    code, out, told = ran(["status", "--endpoint", "KRIOS1"], tmp_path, script.url)
+    assert (code, told) == (0, ""), told
+    assert "There are no such transfers" in out
+
+
+NOW, BEFORE = "ed25519:now", "ed25519:before"
+
+
+@pytest.mark.parametrize(
+    ("signed", "command", "note"),
+    [
+        ({"key": NOW}, f"receipt.json --key {NOW}", ""),
+        ({"key": BEFORE, "key_replaced": True}, f"receipt.json --key {BEFORE}", f"It was signed with {BEFORE}, which"),
+        ({}, "the service names no key of its own that signed it", ""),
+    ],
+)
+def test_a_receipt_is_checked_with_the_key_that_signed_it_whichever_signs_now(
+    script: Script, tmp_path: Path, signed: dict[str, Any], command: str, note: str
+) -> None:
+    receipt = {"id": "rc_1", "transfer": "tr_1", "plan_digest": DIGEST, "created": AT, "document": "{}", **signed}
+    script.answers = [answer(receipt)]
+    code, out, told = ran(["receipts", "get", "tr_1", "-o", str(tmp_path / "receipt.json")], tmp_path, script.url)
+    assert (code, command in " ".join(out.split())) == (0, True), out
+    assert told.startswith(note)
+    assert bool(told) is bool(note)
 
 
 def test_under_json_standard_error_is_silent_unless_something_is_wrong(script: Script, tmp_path: Path) -> None:
@@ -159,6 +199,34 @@ def test_the_help_of_serve_says_what_holds_without_an_option(tmp_path: Path, opt
     assert f"[default: {default}]" in said.split(" --")[0]
 
 
+@pytest.mark.parametrize(
+    ("command", "name", "read"),
+    [
+        (probe, "size", size_bytes),
+        (node_keys.rotate, "valid", span_s),
+        (node_keys.issue, "valid", span_s),
+        (people.invite, "valid", span_s),
+        (people.token_create, "valid", span_s),
+    ],
+)
+def test_a_default_is_shown_as_people_write_it_and_is_the_one_that_holds(
+    command: Callable[..., None], name: str, read: Callable[[str], int]
+) -> None:
+    parameter = signature(command, eval_str=True).parameters[name]
+    [option] = parameter.annotation.__metadata__
+    shown = re.search(r"\[default: (.+)\]", option.help)
+    assert shown is not None
+    assert (option.show_default, read(shown[1])) == (False, parameter.default)
+
+
+def test_no_default_of_an_option_is_a_bare_number_of_seconds_or_bytes(tmp_path: Path) -> None:
+    for command in (["probe"], ["ca", "rotate"], ["ca", "issue"], ["invite"], ["token", "create"], ["copy"], ["halt"]):
+        code, out, told = ran([*command, "--help"], tmp_path)
+        assert code == 0, told
+        assert not re.search(r"\[default: \(?\d{3,}", " ".join(out.split())), command
+    assert "[default: 4 GiB]" in " ".join(ran(["probe", "--help"], tmp_path)[1].split())
+
+
 def test_a_folder_that_is_not_there_at_the_first_start_is_refused(tmp_path: Path) -> None:
     _require_folders([("here", str(tmp_path), "read")])
     with pytest.raises(CannotStart, match=r"there is no folder `.*/nope` \(root `x`\): make or mount it"):
@@ -172,3 +240,19 @@ def test_mcp_says_at_its_start_why_no_tool_will_work(
     monkeypatch.setenv("HEADRACE_SERVICE", NOBODY)
     asyncio.run(_say_trouble())
     assert "headrace mcp: " in capsys.readouterr().err
+
+
+def test_mcp_starts_without_waiting_for_a_service_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def started() -> None:
+        # The service takes the connection and says nothing; a call to it takes a minute and more.
+        async with asyncio.timeout(20):
+            await _say_trouble()
+
+    monkeypatch.setattr(stdio, "_SAID_WITHIN_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("HEADRACE_TOKEN", "hrt_some-token")
+        monkeypatch.setenv("HEADRACE_SERVICE", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        asyncio.run(started())
+    assert "the service has not answered yet; tools ask it again" in capsys.readouterr().err

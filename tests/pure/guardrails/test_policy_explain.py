@@ -8,19 +8,23 @@ import pytest
 from tests.pure.guardrails.made import AGENT, REQUESTER, facts, route, source
 
 from headrace.guardrails import (
+    Budget,
     Caller,
     Decision,
     Explanation,
     PolicyAction,
     PolicySet,
+    Spent,
     decide,
     default_policy,
     explain,
     next_hours,
+    redecide,
     settle,
 )
 from headrace.guardrails.intents.origins import Origin, OriginKind
 from headrace.guardrails.policy import decide as decide_module
+from headrace.guardrails.policy.decide import MAX_NAMED
 from headrace.guardrails.policy.explain import MAX_SEARCHED, MAX_TRIED
 from headrace.guardrails.policy.record import cedar_entities
 from headrace.guardrails.seal.documents import JsonObject
@@ -240,6 +244,45 @@ def test_hours_are_looked_for_with_a_limited_number_of_evaluations(monkeypatch: 
     made = evaluations(monkeypatch)
     assert next_hours(policies, denied, WEDNESDAY, "America/Chicago") is None
     assert len(made) == MAX_SEARCHED
+
+
+def asking_for(count: int) -> PolicySet:
+    """Make a policy that asks for an approval because of each of many places in the folder of the plan."""
+    named = (
+        forbid(f'resource.source.within.contains("/{n:03}")', "approval:approver:1", name=f"n{n}") for n in range(count)
+    )
+    return policy("".join([PERMIT, *named]))
+
+
+def test_which_places_an_assistant_may_be_told_of_is_found_out_with_a_limited_number_of_evaluations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = MAX_NAMED + 50
+    made = evaluations(monkeypatch)
+    asked = decide(asking_for(places), "copy", AGENT, WHOLE, facts())
+    assert len(made) == 1 + places + MAX_NAMED
+    named = [rule for rule in asked.rules if "krios1:/" in rule.reason]
+    assert (len(asked.rules), len(named)) == (places, MAX_NAMED)
+    assert "a folder in it that a rule names is part of this" in asked.rules[-1].reason
+
+
+def test_what_a_budget_leaves_counts_what_finds_out_of_which_places_one_may_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    policies = asking_for(20)
+    asked = decide(policies, "copy", AGENT, WHOLE, facts())
+    made = evaluations(monkeypatch)
+    with pytest.raises(Spent):
+        redecide(policies, asked.context_json, Budget(16))
+    assert len(made) == 16
+    made.clear()
+    assert redecide(policies, asked.context_json, Budget(41)).rules == asked.rules
+    assert len(made) == 41
+    made.clear()
+    explain(policies, asked)
+    # By places, and once more what was found; no reason is worded for a try.
+    assert "browse" in made
+    assert len(made) <= 2 * MAX_TRIED
 
 
 def test_what_is_allowed_is_offered_before_what_somebody_has_to_confirm() -> None:

@@ -396,6 +396,18 @@ def test_an_assistant_is_told_only_of_places_that_it_may_list(
     assert "john" not in why(without_places(decided))
 
 
+def test_an_assistant_is_told_of_no_place_where_names_are_withheld_from_it() -> None:
+    """It may list what is there, and gets counts instead of names: a reason names none, either."""
+    policies = policy(PERMIT_ALL + forbid('resource.source.within.contains("/raw/john")'))
+    folder = source("raw", into=True)
+    for labels in ({"labels": {"names": "restricted"}}, {"folder_labels": {"/raw/john": {"names": "restricted"}}}):
+        route = settle(replace(folder, **labels), destination("x", into=True))
+        told = {caller: decide(policies, "copy", caller, route, facts()) for caller in (REQUESTER, AGENT)}
+        assert "krios1:/raw/john is part of this" in why(told[REQUESTER])
+        assert "john" not in why(told[AGENT])
+        assert not any("john" in one.words for one in explain(policies, told[AGENT]).alternatives)
+
+
 def test_an_assistant_that_may_not_look_into_a_folder_is_not_told_which_when_it_asks_for_what_contains_it() -> None:
     denied = may_plan(policy(PERMIT_ALL + HIDDEN), AGENT, at("/raw"), MOMENT)
     assert (

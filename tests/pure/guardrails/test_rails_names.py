@@ -18,8 +18,10 @@ from headrace.guardrails import (
     unescape_component,
 )
 from headrace.guardrails.intents.text import folded
-from headrace.guardrails.rails.routes import PART_PREFIX, TRASH
+from headrace.guardrails.rails.routes import PART_PREFIX, TRASH, is_disguised
 
+ENDS = "․‥…︙︰﹒．"
+"""Of these, Unicode's compatibility makes dots alone."""
 RESERVED = Path(__file__).parents[3] / "conformance" / "text" / "reserved.json"
 
 
@@ -138,6 +140,33 @@ def test_the_cases_of_reserved_names_hold_every_character_that_unicode_folds_int
     folds = {one: folded(one) for one in map(chr, range(0x80, sys.maxunicode + 1)) if not "\ud800" <= one <= "\udfff"}
     parts = {one for one, plain in folds.items() if plain and (plain in TRASH or plain in PART_PREFIX)}
     assert parts <= set("".join(name for name, reserved in cases.items() if reserved))
+
+
+def test_the_cases_of_reserved_names_hold_every_end_that_unicode_folds_away() -> None:
+    """Dots in other forms, and what is not seen: storage passes over both at the end of a name, or before it."""
+    cases = {name for name, reserved in json.loads(RESERVED.read_text("utf-8")).items() if reserved}
+    every = (one for one in map(chr, range(0x80, sys.maxunicode + 1)) if not "\ud800" <= one <= "\udfff")
+    seen = {one for one in every if folded(f"x{one}") == "x" and folded(f"x{one}x") != "xx"}
+    assert seen == set(ENDS)
+    assert {f"{TRASH}{one}" for one in seen} <= cases
+
+
+@given(
+    st.sampled_from([TRASH, PART_PREFIX]),
+    st.lists(st.tuples(st.integers(0, 15), st.sampled_from("\x01\x7f\u200b\u3000\u00ad")), max_size=3),
+    st.text(f". {ENDS}", max_size=3),
+    st.booleans(),
+)
+def test_what_is_not_seen_the_case_and_dots_at_the_end_make_no_other_name(
+    kept: str,
+    unseen: list[tuple[int, str]],
+    end: str,
+    upper: bool,  # noqa: FBT001 - hypothesis gives it
+) -> None:
+    name = kept.upper() if upper else kept
+    for at, one in unseen:
+        name = name[:at] + one + name[at:]
+    assert is_disguised(name + end) == (name + end != TRASH and not (name + end).startswith(PART_PREFIX))
 
 
 def test_a_refusal_shows_odd_names_escaped() -> None:

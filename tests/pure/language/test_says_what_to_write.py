@@ -35,3 +35,26 @@ def test_a_place_that_can_not_be_meant_is_answered_with_how_to_write_one(words: 
     answer = read(words)
     said = [question.message for question in answer.questions] + [refusal.message for refusal in answer.refusals]
     assert any(told in message for message in said), said
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "not_told"),
+    [
+        (
+            "please do my homework",
+            "say what to do: copy, sync or move; for transfers that there are, use `headrace",
+            "",
+        ),
+        ("undo the last transfer", "nothing undoes a transfer: to have files back where they were, copy", "say pause"),
+        ("roll back the last transfer", "`headrace losses PLAN` lists", "say pause"),
+        ("restart the last transfer", "say pause", "undoes"),
+        ("delete archive:/photos", "`headrace sync SOURCE DESTINATION --delete`", "say copy or move"),
+        (f"{ROUTE} at 20 Gbs", "write Gb/s for bits or GB/s for bytes", "such as 5 Gb/s"),
+        (f"{ROUTE} using 4 streams", "`--streams 4`", "file or folder"),
+        (f"{ROUTE} with 8 parallel connections", "`--streams 4`", "file or folder"),
+    ],
+)
+def test_what_can_not_be_done_in_words_is_answered_with_what_can(words: str, told: str, not_told: str) -> None:
+    said = [question.message for question in read(words).questions]
+    assert any(told in message for message in said), said
+    assert not not_told or not any(not_told in message for message in said), said

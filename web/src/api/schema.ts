@@ -2802,7 +2802,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_strange" | "root_missing";
+        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "clock_wrong" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_strange" | "root_missing";
         /**
          * HostRoot
          * @description A folder that a node exports, by its file system.
@@ -4956,6 +4956,18 @@ export interface components {
             document: string;
             /** Id */
             id: string;
+            /**
+             * Key
+             * @description the key of this service that signed the document; empty: no key that it has or had did
+             * @default
+             */
+            key: string;
+            /**
+             * Key Replaced
+             * @description whether that key was replaced by another one since
+             * @default false
+             */
+            key_replaced: boolean;
             /** Plan Digest */
             plan_digest: string;
             /**

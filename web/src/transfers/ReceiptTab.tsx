@@ -21,7 +21,7 @@ function Shown({ id, requester }: { id: string; requester: string }) {
   const receipt = useQuery(receiptQuery(id));
   if (receipt.isPending) return <Loading />;
   if (receipt.isError) return <Failure error={receipt.error} />;
-  const { document, summary, created, plan_digest: digest, sources_kept: kept } = receipt.data;
+  const { document, summary, created, key, key_replaced: replaced, plan_digest: digest, sources_kept: kept } = receipt.data;
   return (
     <Card title={t("receipt.title", { id })}>
       {summary !== "" && <Text><Prose>{summary}</Prose></Text>}
@@ -35,7 +35,8 @@ function Shown({ id, requester }: { id: string; requester: string }) {
         <Copyable label={t("plan.digest")} text={digest} />
       </div>
       <Text>{t("receipt.verify")}</Text>
-      <Copyable label={t("receipt.command")} text={`headrace receipt verify ${id}.json --list ${id}.files.jsonl`} />
+      <Copyable label={t("receipt.command")} text={`headrace receipt verify ${id}.json --list ${id}.files.jsonl${key === "" ? "" : ` --key ${key}`}`} />
+      {replaced && <Text>{t("receipt.key.replaced")}</Text>}
       <div className={classes.links}>
         <Anchor href={`data:application/json;charset=utf-8,${encodeURIComponent(document)}`} download={`${id}.json`}>
           {t("receipt.download")}

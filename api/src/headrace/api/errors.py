@@ -11,7 +11,7 @@ CannotStart             what stands against a start of the service; a sentence f
 """
 
 from datetime import datetime
-from enum import StrEnum
+from enum import Enum, StrEnum
 
 from headrace.client import models as m
 
@@ -113,6 +113,13 @@ class Code(StrEnum):
     PUBLISH_OWN_QOS = "publish_own_qos"
 
 
+class Retry(Enum):
+    """What else a refusal may know of when the same is heard than a number of seconds."""
+
+    NOT_BY_ITSELF = "not by itself"
+    """It does not pass without another request, or nobody knows when: no time is named."""
+
+
 class ServiceError(Exception):
     """A refusal with a stable code; the message is fit for the caller."""
 
@@ -124,12 +131,12 @@ class ServiceError(Exception):
         fields: tuple[str, ...] = (),
         scopes: tuple[str, ...] = (),
         proof: m.ProofWanted | None = None,
-        retry_after_s: int | None = None,
+        retry_after_s: int | Retry | None = None,
     ) -> None:
         """`code` is a `Code`, or a documented code of the engine, guardrails or auth; `fields` names inputs.
 
         `scopes`: what a token would need. `proof`: which proof of a person is wanted. `retry_after_s`: when the same is
-        heard, if that is known better than `problems.PASSES_AFTER_S` says for the code; 0: it does not pass by itself.
+        heard, if that is known better than `problems.PASSES_AFTER_S` says for the code.
         """
         super().__init__(detail)
         self.code = code

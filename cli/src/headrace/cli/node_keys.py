@@ -30,7 +30,9 @@ ca = typer.Typer(
     help="The keys of the site: list, issue, rotate, revoke, remove.",
 )
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Its name, id or key.")]
-Valid = Annotated[int, typer.Option(parser=as_flag(span_s), metavar="TIME", help="Like 1h or 2d.")]
+Valid = Annotated[
+    int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 2d. [default: 1 h]")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 

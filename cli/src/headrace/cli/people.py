@@ -199,7 +199,7 @@ def invite(
     *,
     role: Annotated[list[str], typer.Option(help=ROLES_HELP)],
     valid: Annotated[
-        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default="3d", help="Like 12h or 3d.")
+        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 12h. [default: 3 d]")
     ] = 3 * 86400,
     json: Json = False,
 ) -> None:
@@ -599,7 +599,7 @@ def token_create(  # noqa: PLR0913 - one parameter each option
         str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account whose it is, by id or name.")
     ] = None,
     valid: Annotated[
-        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default="30d", help="Like 30d.")
+        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 90d. [default: 30 d]")
     ] = 30 * 86400,
     json: Json = False,
 ) -> None:

@@ -22,7 +22,13 @@ def probe(  # noqa: PLR0913 - one parameter a flag
         _BOUNDS.max_seconds
     ),
     size: Annotated[
-        int, typer.Option(parser=as_flag(size_bytes), metavar="SIZE", help="Most that each leg moves, like 4GiB.")
+        int,
+        typer.Option(
+            parser=as_flag(size_bytes),
+            metavar="SIZE",
+            show_default=False,
+            help="Most that each leg moves, like 500GB. [default: 4 GiB]",
+        ),
     ] = _BOUNDS.max_bytes,
     rate_limit_bps: Annotated[
         int | None, typer.Option("--rate", parser=as_flag(rate_bps), metavar="RATE", help="Ceiling, like 5Gb/s.")

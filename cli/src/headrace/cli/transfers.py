@@ -282,14 +282,25 @@ def receipts_get(receipt: ReceiptName, *, output: File = None, force: Force = Fa
         if output is not None:
             with new_file(output, force=force) as file:
                 file.write(found.document.encode())
-            key = command.wait(command.headrace.health()).key
-            command.out.say(f"Receipt {found.id} saved in {output}: headrace receipt verify {output} --key {key}")
+            command.out.say(f"Receipt {found.id} saved in {output}: {_check_of(found, output)}")
         elif not json:
             command.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
             command.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")
+        if found.key_replaced:
+            command.out.note(f"It was signed with {found.key}, which this service replaced by another key since.")
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+def _check_of(receipt: m.Receipt, file: Path) -> str:
+    """Return the command that checks a receipt with the key that signed it, as far as the service names that."""
+    if not receipt.key:
+        return (
+            "the service names no key of its own that signed it. Check it with a key that you noted: headrace receipt "
+            f"verify {file} --key KEY"
+        )
+    return f"headrace receipt verify {file} --key {receipt.key}"
 
 
 @receipts.command("files")

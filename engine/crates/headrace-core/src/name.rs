@@ -28,15 +28,40 @@ pub const PART_PREFIX: &[u8] = b".headrace-part-";
 pub const TRASH_NAME: &[u8] = b".headrace-trash";
 
 /// Whether nodes keep this name for themselves, in whatever spelling: storage may tell no case apart, may write what looks
-/// alike in one way (ZFS, ext4 and exFAT can, a share of Windows does), may pass over what is not seen, and dots and spaces at the end.
+/// alike in one way (ZFS, ext4 and exFAT can, a share of Windows does), may pass over what is not seen, and dots and spaces at the end,
+/// and may find a name by a short one (FAT, a share of Windows: `HEADRA~1`).
 #[must_use]
 pub fn is_reserved(name: &[u8]) -> bool {
-    // Most names need no second look.
-    if !matches!(name.first(), Some(b'.' | 0x80..)) {
-        return false;
+    match name.first() {
+        Some(b'h' | b'H') => is_short(name),
+        // Control characters are not seen, wherever they stand.
+        Some(b'.' | ..=0x1f | 0x7f..) => {
+            let text = String::from_utf8_lossy(name);
+            spells(&text, TRASH_NAME, Extent::Whole)
+                || spells(&text, PART_PREFIX, Extent::Beginning)
+        }
+        // Most names need no second look.
+        _ => false,
     }
-    let text = String::from_utf8_lossy(name);
-    spells(&text, TRASH_NAME, Extent::Whole) || spells(&text, PART_PREFIX, Extent::Beginning)
+}
+
+/// Whether a name may be the short one that FAT makes of a reserved name: `HEADRA~1`, `HEADR~10`, or with a hash, `HE1A2B~1`.
+fn is_short(name: &[u8]) -> bool {
+    let end = name.iter().rposition(|byte| !matches!(byte, b'.' | b' '));
+    let lower = name[..end.map_or(0, |last| last + 1)].to_ascii_lowercase();
+    let Some(at) = lower.iter().position(|byte| *byte == b'~') else {
+        return false;
+    };
+    let (begin, number) = (&lower[..at], &lower[at + 1..]);
+    let hashed = begin
+        .strip_prefix(b"he")
+        .is_some_and(|hash| hash.len() == 4 && hash.iter().all(u8::is_ascii_hexdigit));
+    number.iter().all(u8::is_ascii_digit)
+        && match number.len() {
+            1 => hashed || begin == b"headra",
+            2 => begin == b"headr",
+            _ => false,
+        }
 }
 
 /// Whether a name is one that nodes keep for themselves, and not spelled as they do: storage may find theirs by it.
@@ -58,7 +83,7 @@ fn spells(text: &str, wanted: &[u8], extent: Extent) -> bool {
             if extent == Extent::Beginning {
                 return true;
             }
-            if !matches!(character, '.' | ' ') {
+            if !matches!(character, '.' | ' ') && !ENDS.contains(character) {
                 return false;
             }
             continue;
@@ -75,6 +100,9 @@ fn spells(text: &str, wanted: &[u8], extent: Extent) -> bool {
     }
     rest.is_empty()
 }
+
+/// Characters of which Unicode's compatibility makes dots alone (a test in Python computes them).
+const ENDS: &str = "․‥…︙︰﹒．";
 
 /// Characters that Unicode's compatibility and case folding make of reserved names' parts (a test in Python computes them).
 const ALIKE: &[(&str, &str)] = &[

@@ -81,6 +81,7 @@ export const running = {
   "receipt.kept.failed": "Sources that could not be deleted",
   "receipt.kept.stopped": "Sources that stay because the transfer was stopped",
   "receipt.kept.unproven": "Sources that stay, not shown to be at the destination",
+  "receipt.key.replaced": "The key that signed it was replaced by another one since.",
   "receipt.none": "No receipt yet",
   "receipt.none.detail": "It is made, from what both nodes have signed, when the transfer ends.",
   "receipt.title": "Receipt {id}",

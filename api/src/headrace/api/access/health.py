@@ -5,7 +5,7 @@ for the health makes a small one first, so the answer is never about a disk of a
 """
 
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 from itertools import groupby
@@ -45,6 +45,12 @@ _AGAIN: Final = "it is tried again by itself; if that does not help, the service
 _LOOK: Final = (
     "it is tried again by itself; `headrace auth check` with the service's settings asks there and says what is wrong, "
     "and the service's log says more"
+)
+_MOST_BACK: Final = timedelta(milliseconds=MAX_CLOCK_SKEW_MS)
+"""How far the clock may be behind what was noted: as far as it may be away from a node's."""
+_SET_CLOCK: Final = (
+    "set that host's clock right and keep it so (NTP, PTP). If the present time is right, because the clock was ahead "
+    "before, restart the service until it is ready, at most twice"
 )
 _SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
@@ -110,6 +116,7 @@ class Health:
         await self._measure()
         of_service = (
             *self._of_store(),
+            *self.of_clock(),
             *self._of_audit_elsewhere(),
             *self._of_key(),
             *self._of_policy(),
@@ -127,6 +134,28 @@ class Health:
         """Return what keeps the service from writing, so that it could not take work."""
         await self._measure()
         return list(self._of_store())
+
+    def of_clock(self) -> list[m.HealthCause]:
+        """Return what shows that this host's clock is wrong: what was noted before, or several nodes that agree.
+
+        Tickets, approvals and the audit log go by it. A node whose clock alone is away is told of elsewhere.
+        """
+        now, latest, skews_ms = self._core.clock(), self._audit.latest, self._nodes.clock_skews_ms
+        found = []
+        if latest is not None and latest - now > _MOST_BACK:
+            behind = (latest - now) / timedelta(seconds=1)
+            found.append(
+                f"it is {now:%Y-%m-%d %H:%M:%S} UTC by the clock of the host `{os.uname().nodename}`, {behind:,.0f} s "
+                f"before an event that is in the audit log already{_nodes_say(skews_ms)}"
+            )
+        if len(skews_ms) > 1 and (min(skews_ms) > MAX_CLOCK_SKEW_MS or max(skews_ms) < -MAX_CLOCK_SKEW_MS):
+            least = min(skews_ms, key=abs)
+            found.append(
+                f"the clocks of all {len(skews_ms)} attached nodes are at least {abs(least) / 1000:,.0f} s "
+                f"{'ahead of' if least > 0 else 'behind'} the clock of the host `{os.uname().nodename}`, so no node "
+                "gets work"
+            )
+        return [m.HealthCause(code=_Code.CLOCK_WRONG, sentence=said, what_to_do=_SET_CLOCK) for said in found]
 
     @property
     def silent(self) -> bool:
@@ -351,6 +380,12 @@ class Health:
             sentence=trouble_in_words(url, trouble, done),
             what_to_do=remedy(url, trouble),
         )
+
+
+def _nodes_say(skews_ms: Sequence[int]) -> str:
+    """Say whether the clocks of nodes speak for the present time; one of this host speaks for nothing."""
+    agree = sum(abs(skew_ms) <= MAX_CLOCK_SKEW_MS for skew_ms in skews_ms)
+    return f"; {agree:,} of {len(skews_ms):,} attached nodes have the same time" if skews_ms else ""
 
 
 def _nameless(trouble: Trouble) -> m.HealthCause:

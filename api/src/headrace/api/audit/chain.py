@@ -82,6 +82,8 @@ class Audit:
         """Set while the last event was refused."""
         self.trouble: Trouble | None = None
         """Why it was."""
+        self.latest: datetime | None = None
+        """The latest time that this process noted an event at, or of the newest event before it started."""
 
     async def append(  # noqa: PLR0913 - one parameter each field
         self,
@@ -111,6 +113,7 @@ class Audit:
             await still_calling(tx, principal)
         person = principal.id if principal else person
         at, observer = self._clock(), self.observer
+        self._seen(at)
         if observer is not None:
             said = dict(detail or {})
             after_commit(tx, lambda: observer(at, kind, subject, said))
@@ -124,6 +127,9 @@ class Audit:
             "detail": _cut(detail or {}),
         }
         tx.gather(self._write, event)
+
+    def _seen(self, at: datetime) -> None:
+        self.latest = at if self.latest is None else max(at, self.latest)
 
     async def _write(self, tx: Tx, events: Sequence[Mapping[str, Any]]) -> None:
         """Write the events of a transaction, each linked to the one before it."""
@@ -191,12 +197,14 @@ class Audit:
     async def require_whole(self) -> None:
         """Refuse to go on with a chain from which exported events are missing."""
         head = self._heads.last()
+        async with self._database.read() as tx:
+            row = await tx.get(AuditRow, head.sequence) if head is not None else None
+            last = await _last(tx)
+        if last is not None:
+            self._seen(utc_time(json.loads(last.record)["at"]))
         if head is None:
             return
-        async with self._database.read() as tx:
-            row = await tx.get(AuditRow, head.sequence)
-            empty = await _last(tx) is None
-        if empty:
+        if last is None:
             raise ServiceError(
                 Code.AUDIT_UNWRITABLE,
                 f"the store is empty, and {head.sequence} events of its audit chain were exported to audit-heads.jsonl "

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, Retry, ServiceError
 from headrace.api.http.mistakes import mistakes_of
 from headrace.api.problems import KNOWN, PASSES_AFTER_S, make, problem_of
 from headrace.auth import TooManyAttempts
@@ -28,13 +28,14 @@ _CODES = {
 }
 
 
-def problem_response(problem: m.Problem, headers: dict[str, str] | None = None) -> JSONResponse:
-    """Answer with a problem document."""
+def problem_response(
+    problem: m.Problem, headers: dict[str, str] | None = None, retry_after_s: int | Retry | None = None
+) -> JSONResponse:
+    """Answer with a problem document; `retry_after_s` where the refusal knows more of that than its code says."""
     more = dict(headers or {})
-    if (passes_after_s := PASSES_AFTER_S.get(problem.code)) is not None:
-        more.setdefault("retry-after", str(passes_after_s))
-    if more.get("retry-after") == "0":
-        del more["retry-after"]  # it does not pass by itself
+    after_s = PASSES_AFTER_S.get(problem.code) if retry_after_s is None else retry_after_s
+    if after_s is not None and after_s is not Retry.NOT_BY_ITSELF:
+        more["retry-after"] = str(after_s)
     if problem.status == HTTPStatus.UNAUTHORIZED:
         more.setdefault("www-authenticate", challenge())
     return JSONResponse(problem.model_dump(mode="json"), problem.status, headers=more, media_type=PROBLEM_TYPE)
@@ -62,8 +63,7 @@ def install(app: FastAPI) -> None:
         problem = problem_of(error)
         refusal = error.__cause__ if isinstance(error, HeadraceError) else error
         headers = dict[str, str]()
-        if isinstance(refusal, TooManyAttempts | ServiceError) and refusal.retry_after_s is not None:
-            headers["retry-after"] = str(refusal.retry_after_s)
+        after_s = refusal.retry_after_s if isinstance(refusal, TooManyAttempts | ServiceError) else None
         if problem.status == HTTPStatus.UNAUTHORIZED:
             failed = {"error": "invalid_token"} if "authorization" in request.headers else {}
             headers["www-authenticate"] = challenge(request.app.state.token_resource, **failed)
@@ -71,7 +71,7 @@ def install(app: FastAPI) -> None:
             headers["www-authenticate"] = challenge(
                 request.app.state.token_resource, error="insufficient_scope", scope=refusal.scopes[0]
             )
-        return problem_response(problem, headers)
+        return problem_response(problem, headers, after_s)
 
     for known in (*KNOWN, HeadraceError):
         app.add_exception_handler(known, anything)

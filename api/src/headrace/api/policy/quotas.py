@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, and_, bindparam, case, cast, delete, func, or
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
-from headrace.api.errors import Code, ServiceError
+from headrace.api.errors import Code, Retry, ServiceError
 from headrace.api.policy.budgets import day_of
 from headrace.api.policy.quota_rules import (
     EACH,
@@ -123,8 +123,8 @@ class Quotas:
         for limit in limits:
             refusal = against(limit, used[limit.key], wanted, renews)
             if refusal:
-                passes_after_s = refusal.passes_after_s(self._core.clock())
-                raise ServiceError(Code.QUOTA_EXCEEDED, refusal.said, retry_after_s=passes_after_s or 0)
+                passes_after_s = refusal.passes_after_s(self._core.clock()) or Retry.NOT_BY_ITSELF
+                raise ServiceError(Code.QUOTA_EXCEEDED, refusal.said, retry_after_s=passes_after_s)
 
 
 def whose(principal: Principal, source: str, destination: str) -> Whose:

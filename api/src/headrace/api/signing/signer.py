@@ -102,6 +102,11 @@ class Signer:
         return self._key.public
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """Every key that has signed here, the newest first."""
+        return self._key.accepted(starts=False)
+
+    @property
     def key_trouble(self) -> KeyTrouble | None:
         """Why nothing can be signed now."""
         return self._key.trouble

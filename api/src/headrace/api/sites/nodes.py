@@ -153,6 +153,11 @@ class Nodes:
         return frozenset(self._attached)
 
     @property
+    def clock_skews_ms(self) -> list[int]:
+        """How far the clock of each attached node is ahead of the service's."""
+        return [live.clock_skew_ms for live in self._attached.values()]
+
+    @property
     def attached_count(self) -> int:
         """How many nodes are attached."""
         return len(self._attached)

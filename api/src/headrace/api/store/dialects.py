@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import JSON, Boolean
+from sqlalchemy import JSON
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction, ReturnTypeFromArgs
 
-__all__ = ["as_json", "contains", "insert", "least"]
+__all__ = ["as_json", "insert", "least"]
 # `insert ... on conflict` is written alike by both, and SQLAlchemy's of PostgreSQL compiles for either.
 
 
@@ -38,20 +38,3 @@ def _as_json_on_sqlite(element: as_json, compiler: SQLCompiler, **options: Any) 
 @compiles(as_json, "postgresql")
 def _as_json_on_postgresql(element: as_json, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
     return f"{compiler.process(element.clause_expr, **options)}::json"
-
-
-class contains(GenericFunction[bool]):  # noqa: N801 - as above
-    """Whether a text contains another, by its exact characters."""
-
-    type = Boolean()
-    inherit_cache = True
-
-
-@compiles(contains, "sqlite")
-def _contains_on_sqlite(element: contains, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    return f"(instr{compiler.process(element.clause_expr, **options)} > 0)"
-
-
-@compiles(contains, "postgresql")
-def _contains_on_postgresql(element: contains, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
-    return f"(strpos{compiler.process(element.clause_expr, **options)} > 0)"

@@ -195,7 +195,7 @@ class Transfers:
     async def receipt(self, caller: Caller, receipt: str) -> m.Receipt:
         """Show a receipt, by its id or its transfer's, of a transfer that the caller may see."""
         found, transfer = await self._receipt(caller, receipt)
-        shown = receipt_view(found)
+        shown = receipt_view(found, self._parts.signer.keys)
         if not is_own(caller, transfer) and await self._withheld(caller, transfer):
             # Its document holds the words and places.
             return shown.model_copy(update={"document": ""})

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shlex
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -239,7 +239,7 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         kept=checked.kept,
         deleted=checked.count("deleted") + _sum(before, "deleted"),
         to_trash=any(end == "destination" for end, _ in checked.trash),
-        changed=_changed(checked.destination),
+        changed=changed_in([*before, checked.destination]),
     )
 
 
@@ -260,10 +260,10 @@ def require_whole_move(transfer: TransferRow, plan: ReleasedPlan, totals: Totals
         )
 
 
-def _changed(statement: JsonObject) -> int:
-    """Return how many names a statement says have changed; a node names only the first of very many."""
-    said = statement.get("changed", [])
-    return len(set(map(str, said))) if isinstance(said, list) else 0
+def changed_in(statements: Iterable[JsonObject]) -> int:
+    """Count the names that statements say have changed, each once, in however many; a node names the first only."""
+    said = (one.get("changed", []) for one in statements)
+    return len({str(name) for names in said if isinstance(names, list) for name in names})
 
 
 def _count(statement: JsonObject, name: str) -> int:
@@ -322,8 +322,9 @@ def _sum(statements: list[JsonObject], name: str) -> int:
     return sum(int(str(statement[name])) for statement in statements)
 
 
-def receipt_view(row: ReceiptRow) -> m.Receipt:
-    """Show a receipt."""
+def receipt_view(row: ReceiptRow, keys: Sequence[str]) -> m.Receipt:
+    """Show a receipt, and which of the service's `keys`, the newest first, signed it."""
+    key = next((key for key in keys if _is_signed(row.document, key)), "")
     return m.Receipt(
         id=row.id,
         transfer=row.transfer,
@@ -331,8 +332,18 @@ def receipt_view(row: ReceiptRow) -> m.Receipt:
         created=row.created,
         document=row.document,
         summary=row.summary,
+        key=key,
+        key_replaced=key in keys[1:],
         sources_kept=_kept_in(row),
     )
+
+
+def _is_signed(document: str, key: str) -> bool:
+    try:
+        verify(document, "receipt", [key])
+    except SealError:
+        return False
+    return True
 
 
 def unknown_receipt(receipt: str) -> ServiceError:

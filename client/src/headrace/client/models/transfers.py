@@ -258,6 +258,10 @@ class Receipt(Model):
     created: datetime
     document: str
     summary: str = ""
+    key: str = Field(
+        default="", description="the key of this service that signed the document; empty: no key that it has or had did"
+    )
+    key_replaced: bool = Field(default=False, description="whether that key was replaced by another one since")
     sources_kept: list[KeptSources] = Field(
         default=[], description="sources of a move that have arrived and stay; the signed document names the first 100"
     )

@@ -103,7 +103,7 @@ def _unit(text: str) -> _Unit | None:
     match = _SYMBOL.fullmatch(text)
     if match is None:
         seconds = 1 if "/" in text or text.lower().endswith(("ps", "bs")) else None
-        doubt = f"`{text}` does not say bits or bytes: {_LETTERS}"
+        doubt = f"`{text}` does not say bits or bytes: {_a_second(text) or _LETTERS}"
         return _Unit(seconds=seconds, doubt=doubt) if _vague().fullmatch(text) else None
     prefix, base, per = match["prefix"], match["base"], match["per"] or ""
     seconds_said = table("seconds").get(per[1:].lower() if per.startswith("/") else "s")
@@ -113,6 +113,12 @@ def _unit(text: str) -> _Unit | None:
     scale = (1024 if match["binary"] else 1000) ** _POWERS.index(prefix.lower() or " ")
     seconds = int(seconds_said) if per else None
     return _Unit(scale * (_BITS_PER_BYTE if of_bytes else 1), of_bytes, seconds, _letter_doubt(text, prefix, base, per))
+
+
+def _a_second(text: str) -> str:
+    """Say how to write `Gbs`, which lacks the stroke before its second."""
+    prefix = text[:-2]
+    return f"write {prefix}b/s for bits or {prefix}B/s for bytes" if prefix and text.endswith("bs") else ""
 
 
 def _letter_doubt(text: str, prefix: str, base: str, per: str) -> str | None:

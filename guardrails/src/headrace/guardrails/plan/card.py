@@ -17,6 +17,10 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
     same = "size and modification time" if execution.compare == "size-mtime" else "checksum"
     notes = [f"Files with the same {same} at the destination are skipped ({counted(counts.identical_files, 'file')})."]
     notes.append(_different(execution, counts))
+    if counts.conflicts and _leaves_files(execution):
+        notes.append(
+            "A file in the place of a folder, or a folder in the place of a file, is never replaced: it fails."
+        )
     notes.append(_deleted(execution, counts))
     if execution.action == "move":
         fate = "deleted" if execution.trash is None else "moved to the trash of its endpoint"
@@ -73,9 +77,8 @@ def spoken_summary(
         changes.append(f"the source files will be {_gone(execution)} once verified")
     parts.append(f"{_sentence(changes)}." if changes else "Nothing is overwritten or deleted.")
     if counts.conflicts:
-        fate = "skipped" if execution.on_conflict in {"skip", "newer"} else "reported as failed"
         meets = _do(counts.conflicts, "file", "meet")
-        parts.append(f"{meets} something different at the destination and will be {fate}.")
+        parts.append(f"{meets} something different at the destination and will be {_fate(execution)}.")
     parts.append(why(decision))
     return " ".join(parts)
 
@@ -118,6 +121,18 @@ def _different(execution: Execution, counts: SurveyCounts) -> str:
                 f"{_are(counts.overwrites, 'file')} overwritten because of an older one at the destination "
                 f"({sized(counts.overwritten_bytes)} there now); newer ones there are left as they are."
             )
+
+
+def _leaves_files(execution: Execution) -> bool:
+    """Whether a file that differs at the destination may be left there without a failure."""
+    return execution.on_conflict in {"skip", "newer"}
+
+
+def _fate(execution: Execution) -> str:
+    """Say what becomes of what meets something different that stays; a survey does not count folders apart."""
+    if _leaves_files(execution):
+        return "skipped, or reported as failed where one of the two is a folder"
+    return "reported as failed"
 
 
 def _now(count: int) -> str:

@@ -131,6 +131,8 @@ _DELETING: Final = frozenset({"sync", "move"})
 _NO_CLASS: Final = ((DEFAULT_QOS_CLASS, ""),)
 """What stands in `qos_rules` where no rule names a class."""
 
+MAX_NAMED: Final = 100
+"""Places of which one decision finds out for an assistant whether it may be told of them; of more it is told none."""
 IS_PART: Final = " is part of this"
 """How a reason ends that names a place in the folder that was asked for."""
 _RESTRICTED: Final = "names=restricted"
@@ -142,9 +144,13 @@ class Spent(Exception):  # noqa: N818 - says what is the case
 
 @dataclass(slots=True)
 class Budget:
-    """How many evaluations are left to those who only look for what would be decided otherwise."""
+    """How many evaluations are left to those who only look for what would be decided otherwise.
+
+    Whether a place may be named is an evaluation as well; it is made where reasons are `worded` at all.
+    """
 
     left: int
+    worded: bool = True
     denied: tuple[str, ...] | None = None
     """The place that denied last: it likely denies the next try, too, and is asked first."""
     places: tuple[bytes, list[Inside]] | None = None
@@ -252,7 +258,7 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budg
     decision = _evaluate(policies, record, context_json)
     if decision.outcome == "denied":
         return decision
-    places = budget.inside(policies, record) if budget else _inside(policies, record)
+    places, naming = budget.inside(policies, record) if budget else _inside(policies, record), Budget(MAX_NAMED)
     if len(places) > MAX_PLACES:
         return _denied((TOO_MANY_PLACES,), policies.version, context_json)
     for place in budget.first(places) if budget else places:
@@ -260,7 +266,7 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budg
             budget.take()
         # Only the folder differs, and entities are held against the schema in any case.
         part = _evaluate(policies, {**record, "resource": place.resource}, context_json, checked=True)
-        decision = _stricter(decision, part, partial(_said, policies, record, place))
+        decision = _stricter(decision, part, partial(_said, policies, record, place, budget, naming))
         if decision.outcome == "denied":
             if budget:
                 budget.denied = place.rest
@@ -268,11 +274,11 @@ def _everywhere(policies: PolicySet, record: JsonObject, context_json: str, budg
     return decision
 
 
-def may_be_told(policies: PolicySet, record: JsonObject, place: Inside) -> bool:
+def may_be_told(policies: PolicySet, record: JsonObject, place: Inside, budget: Budget) -> bool:
     """Whether who asks may know of a place in the folder that is asked for.
 
     Nobody is told which folders have labels. An assistant is told only of places that it may list: rules name folders
-    that the person knows of and the assistant need not.
+    that the person knows of and the assistant need not. Raises `Spent` where the budget has no evaluation left for it.
     """
     caller = record["caller"]
     if not place.is_told or not isinstance(caller, Mapping):
@@ -282,6 +288,7 @@ def may_be_told(policies: PolicySet, record: JsonObject, place: Inside) -> bool:
     labels = place.folder.get("labels")
     if isinstance(labels, Sequence) and _RESTRICTED in labels:
         return False
+    budget.take()
     context = record["context"]
     facts = {name: context[name] for name in MOMENT_FACTS} if isinstance(context, Mapping) else {}
     folder: JsonObject = {**place.folder, "below": False, "exclude": []}
@@ -289,9 +296,20 @@ def may_be_told(policies: PolicySet, record: JsonObject, place: Inside) -> bool:
     return _evaluate(policies, listing, "").outcome == "allowed"
 
 
-def _said(policies: PolicySet, record: JsonObject, place: Inside) -> str:
-    """Say which place in the folder is meant, or only what there is about it."""
-    if may_be_told(policies, record, place):
+def _said(policies: PolicySet, record: JsonObject, place: Inside, budget: Budget | None, naming: Budget) -> str:
+    """Say which place in the folder is meant, or only what there is about it.
+
+    Without a `budget`, `naming` bounds how many evaluations find out which places may be named.
+    """
+    if budget and not budget.worded:
+        return ""
+    try:
+        told = may_be_told(policies, record, place, budget or naming)
+    except Spent:
+        if budget:
+            raise
+        told = False
+    if told:
         return shown(place.text)
     return "a folder in it that a rule names" if place.is_told else "a folder in it that has a label"
 

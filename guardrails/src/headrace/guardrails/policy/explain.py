@@ -103,7 +103,7 @@ def next_hours(
         return None
     if decision.outcome != "denied" or not _read_by(policies, decision) & _HOURS:
         return None
-    budget = Budget(MAX_SEARCHED)
+    budget = Budget(MAX_SEARCHED, worded=False)
 
     def opens(moment: datetime) -> bool:
         seen = Moment(now=at, zone=zone, start=moment).context()
@@ -166,7 +166,7 @@ class _Tries:
 
     policies: PolicySet
     now: int
-    budget: Budget = field(default_factory=lambda: Budget(MAX_TRIED))
+    budget: Budget = field(default_factory=lambda: Budget(MAX_TRIED, worded=False))
 
     def outcome(self, altered: JsonObject) -> Outcome:
         """Decide; raises `Spent` when the budget is used up."""
@@ -224,7 +224,7 @@ def _together(
 def _steps(record: JsonObject, read: frozenset[str], policies: PolicySet, tries: _Tries) -> Iterator[_Step]:
     """Go through what somebody could ask for instead, the smallest first."""
     context, caller = _mapping(record["context"]), _mapping(record["caller"])
-    yield from _within_budget(_places(record, policies, tries.anew().outcome))
+    yield from _within_budget(_places(record, policies, tries.anew()))
     if "on_conflict" in context and (int(str(context["overwrites"])) or "on_conflict" in read):
         kept: JsonObject = {
             "overwrites": "0",
@@ -278,7 +278,7 @@ def _typed(record: JsonObject) -> JsonObject:
     return {**by, "origins": {slot: "typed" if kind == "assistant" else kind for slot, kind in origins.items()}}
 
 
-def _places(record: JsonObject, policies: PolicySet, outcome: Callable[[JsonObject], Outcome]) -> Iterator[_Step]:
+def _places(record: JsonObject, policies: PolicySet, tries: _Tries) -> Iterator[_Step]:
     """Leave out the places whose rules are in the way."""
     # What is known by a label alone is not named, so nothing that leaves it out is offered.
     known = [place for place in inside(record, policies.places, labels=policies.reads_labels) if place.is_told]
@@ -287,13 +287,13 @@ def _places(record: JsonObject, policies: PolicySet, outcome: Callable[[JsonObje
     rests = [place.rest for place in known]
 
     def strictness(out: Iterable[tuple[str, ...]]) -> int:
-        return _STRICTNESS[outcome(_without(record, out))]
+        return _STRICTNESS[tries.outcome(_without(record, out))]
 
     best = strictness(rests)
     beside = {rest: [other for other in rests if rest[: len(other)] != other] for rest in rests}
     needed = [rest for rest in rests if strictness(beside[rest]) > best]
-    untold = {place.rest for place in known if place.rest in needed and not may_be_told(policies, record, place)}
-    if needed and not untold:
+    told = (may_be_told(policies, record, place, tries.budget) for place in known if place.rest in needed)
+    if needed and all(told):
         names = " and ".join(f"`{shown('/'.join(rest))}`" for rest in needed)
         yield _Step(f"without {names}", lambda asked: _without(asked, needed))
 

@@ -1,5 +1,6 @@
 """Where data is: endpoints that names were resolved to, and the route between two of them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
@@ -13,6 +14,9 @@ TRASH: Final = ".headrace-trash"
 PART_PREFIX: Final = ".headrace-part-"
 """Start of the names of files that are on their way."""
 
+_SHORT: Final = re.compile(r"(headra|he[0-9a-f]{4})~[0-9]|headr~[0-9]{2}", re.ASCII | re.IGNORECASE)
+"""Short names by which FAT, or a share of Windows, may find one of these."""
+
 
 def is_kept(path: Sequence[str]) -> bool:
     """Whether a path leads through a name that nodes keep for themselves."""
@@ -21,6 +25,8 @@ def is_kept(path: Sequence[str]) -> bool:
 
 def is_disguised(name: str) -> bool:
     """Whether a name is another spelling of one that nodes keep for themselves: storage may find theirs by it."""
+    if _SHORT.fullmatch(name.rstrip(". ")):
+        return True
     plain = folded(name)
     return (plain == TRASH or plain.startswith(PART_PREFIX)) and name != TRASH and not name.startswith(PART_PREFIX)
 

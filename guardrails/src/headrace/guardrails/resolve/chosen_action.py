@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 UNCLEAR_ORDERS = ("stop", "unclear order")
 UNCLEAR_VERB = "unsure"
+_UNDOES = ("undo", "revert", "roll back", "reset")
+_NO_UNDO = Doubt(
+    "nothing undoes a transfer: to have files back where they were, copy or move them back, if they are still at its "
+    "other end; `headrace losses PLAN` lists what a plan replaces and deletes; to end a transfer that runs, say cancel"
+)
 # The value of a "great" or "right": before a request it only means that one listened; alone it is a yes.
 _HEARD = "heard"
 _OF_TRANSFERS = ("all", "select", "live", "state", "since")
@@ -45,7 +50,7 @@ def action_of(situation: Situation) -> str | None:
         # "evacuate A to B and delete the originals" says which of both it is.
         actions = ["copy"]
     if actions[0] in (*UNCLEAR_ORDERS, UNCLEAR_VERB):
-        found.ask("action", _unclear(actions[0]), facts[0].words)
+        found.ask("action", _unclear(actions[0], facts[0].words), facts[0].words)
         return None
     return _given(situation, actions[0])
 
@@ -55,7 +60,9 @@ def _resumes(following: Step | None) -> bool:
     return following is not None and any(fact.value == "resume" for fact in following.of("action"))
 
 
-def _unclear(action: str) -> Doubt:
+def _unclear(action: str, words: str) -> Doubt:
+    if words.lower().startswith(_UNDOES):
+        return _NO_UNDO
     if action == UNCLEAR_VERB:
         return Doubt("say whether to copy (the source stays) or to move (the source is deleted)")
     done = "" if action == "stop" else "; what has been copied, replaced or deleted is not undone"

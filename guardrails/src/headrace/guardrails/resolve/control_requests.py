@@ -60,7 +60,10 @@ MODIFY_USES = frozenset(
 )
 """The facts that these take up; the end check of `interpret` asks about any other."""
 _LEFT_OVER = ("source", "destination", "action", "target")
-NO_ACTION = Doubt("say what to do: copy, sync or move, or status, list, pause, resume, cancel")
+NO_ACTION = Doubt(
+    "say what to do: copy, sync or move; for transfers that there are, use `headrace status`, `pause`, `resume` or "
+    "`cancel`"
+)
 
 
 def control(situation: Situation, action: str) -> Intent:

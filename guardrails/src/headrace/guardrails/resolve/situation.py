@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,11 @@ MISSING = {
 NO_PLAN = Doubt("say which plan: there is none that this could be about")
 _BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
 _MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
+_NO_DELETE = Doubt(
+    "nothing deletes on its own: what is at a destination and no longer at its source goes with `headrace sync SOURCE "
+    "DESTINATION --delete`, once its plan is confirmed"
+)
+_OF_STREAMS = re.compile(r"\b(streams?|connections?)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -63,7 +69,11 @@ class Situation:
             guessable = slot in ("source", "destination", "target")
             choices = near_choices(leftover.words, self.context) if guessable else ()
             message = f"`{shown(leftover.words)}` is not understood" + (f": {leftover.why}" if leftover.why else "")
-            if not leftover.why and not choices and slot in ("source", "destination") and self.context.endpoints:
+            if not leftover.why and _OF_STREAMS.search(leftover.words):
+                message += (
+                    "; how many data connections a transfer has is an option: `--streams 4`, or the field `streams`"
+                )
+            elif not leftover.why and not choices and slot in ("source", "destination") and self.context.endpoints:
                 place = f"{self.context.endpoints[0].id}:/{leftover.words}"
                 message += f"; if it is a file or folder, write where it is, as `{shown(place)}`"
             self.found.ask(slot, Doubt(message, choices), leftover.words)
@@ -96,7 +106,7 @@ class Situation:
         elif action and source is not None:
             self.found.ask("delete_source", Doubt("only the source of a copy can be deleted after it"), fact.words)
         else:
-            self.found.ask("action", Doubt("deleting on its own is no transfer: say copy or move"), fact.words)
+            self.found.ask("action", _NO_DELETE, fact.words)
 
     def _keep_place(self, fact: Fact, action: str | None) -> None:
         """Settle "never delete anything on archive": at whichever end that is."""

@@ -1,0 +1,44 @@
+"""Whether what stands against a start may pass by itself: a store that is damaged does not."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL, text
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+
+from headrace.api.app.start_trouble import may_pass
+from headrace.api.store.address import dialect_of, store_url
+
+
+def failure(url: URL, statement: str = "SELECT * FROM transfers") -> SQLAlchemyError:
+    """What the store says when it is asked."""
+    with pytest.raises(SQLAlchemyError) as failed, dialect_of(url).reading_engine(url).connect() as connection:
+        connection.execute(text(statement))
+    return failed.value
+
+
+def test_a_store_that_is_damaged_does_not_come_back_by_itself(tmp_path: Path) -> None:
+    url = store_url("", tmp_path)
+    Path(url.database or "").write_bytes(b"no database at all, and long enough to have a header" * 100)
+    assert not may_pass(failure(url))
+
+
+def test_a_store_that_lacks_a_table_does_not_come_back_by_itself(tmp_path: Path) -> None:
+    url = store_url("", tmp_path)
+    Path(url.database or "").write_bytes(b"")
+    assert not may_pass(failure(url))
+
+
+def test_a_store_that_cannot_be_reached_comes_back(tmp_path: Path) -> None:
+    assert may_pass(failure(store_url("", tmp_path / "not mounted")))
+    away = failure(store_url("postgresql://headrace@127.0.0.1:1/headrace", tmp_path))
+    assert isinstance(away, OperationalError)
+    assert may_pass(away)
+
+
+def test_what_a_start_raised_from_a_trouble_of_the_store_is_told_by_that(tmp_path: Path) -> None:
+    url = store_url("", tmp_path)
+    Path(url.database or "").write_bytes(b"no database at all, and long enough to have a header" * 100)
+    error = OSError("as if it were a matter of the disk")
+    error.__cause__ = failure(url)
+    assert not may_pass(error)
