@@ -153,3 +153,40 @@ def test_an_option_with_an_unread_word_in_its_clause_is_not_shown_as_certain(wor
 def test_names_behind_an_except_that_nothing_follows_are_not_shown_as_taken() -> None:
     answer = read(f"To do:\n+ {ORDER}\n+ except:\n+ *.log\n+ *.tmp")
     assert (answer.outcome, answer.intent.include, answer.intent.exclude) == ("ask", (), ())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "take everything from krios1:/a, {} archive:/a or PRG:/a",
+        "take everything from krios1:/a, {} archive:/a if there is room",
+        "copy krios1:/a to PRG:/a, {} archive:/a",
+        "copy krios1:/a to PRG:/a, or {} archive:/a",
+        "take everything from krios1:/a, never {} archive:/a",
+        "take everything from krios1:/a, but don't {} archive:/a",
+        "don't copy krios1:/a, {} archive:/a",
+        "krios1:/a is broken, {} archive:/a",
+        "delete krios1:/a, {} archive:/a",
+        "pause 7f3a21, {} archive:/a",
+        "{} archive:/a",
+    ],
+)
+def test_putting_something_in_a_place_is_no_more_than_its_sentence_says(words: str) -> None:
+    for put in ("put it in", "store them on", "save these under"):
+        assert read(words.format(put)).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "not each between 100 MB and 2 GB",
+        "skip *.log, each between 100 MB and 2 GB",
+        "each between 100 MB and 2 GB/s",
+        "each between 22:00 and 05:00",
+        "skip files between 100 MB and 2 GB each",
+        "in chunks, each between 100 MB and 2 GB",
+        "each between 100 MB and 2 GB or *.mrc",
+    ],
+)
+def test_each_is_a_size_of_files_only_where_nothing_else_is_said_of_it(words: str) -> None:
+    assert read(f"{ORDER}, {words}").outcome == "ask"
