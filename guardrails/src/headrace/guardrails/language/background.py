@@ -66,6 +66,7 @@ class _Text:
     inside: Sequence[bool]
     times_said: Counter[Value]
     times: int
+    places: str
 
     def beside(self, at: int, end: int) -> Beside | None:
         """Give what stands beside a clause; nothing if the clause says what to do, or nothing else does."""
@@ -76,10 +77,9 @@ class _Text:
         asked = _ASKED_OF_ONE | {"modify", "confirm"}
         if not rest or any(one & _ACTIONS - asked and not noun for one, noun in zip(inside, nouns, strict=True)):
             return None
-        places = " ".join(item.text for item in self.items if isinstance(item.value, Place))
         of_one = bool(orders) and orders <= _ASKED_OF_ONE
         opens = not any(self.said[:at])
-        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), places, opens)
+        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), self.places, opens)
 
 
 def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chosen]:
@@ -93,11 +93,14 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
     unknown = [span is None or any(fact.slot == "purpose" for fact in span.facts) for span in owned]
     inside = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
-    text = _Text(items, said, timed, unknown, inside, Counter(value for one in said for value in one), sum(timed))
+    said_places = " ".join(item.text for item in items if isinstance(item.value, Place))
+    text = _Text(
+        items, said, timed, unknown, inside, Counter(value for one in said for value in one), sum(timed), said_places
+    )
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
-    said_places = (item.text for item in items if item.symbol == "<loc>")
-    taken = frozenset(_PART.findall(" ".join([places, *said_places]).lower()))
+    locations = (item.text for item in items if item.symbol == "<loc>")
+    taken = frozenset(_PART.findall(" ".join([places, *locations]).lower()))
     at, end = 0, None
     while at < len(items) and any(said):
         if end := _signature(items, at, taken) or _end_of(text, at):
@@ -146,13 +149,14 @@ def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | N
     A single word that is `taken`, as a part of a place's name, is nobody's.
     """
     opens_line = at > 0 and items[at - 1].symbol in SENTENCE_ENDS
-    words = [item for item in items[at:] if item.symbol not in _ENDS]
-    if len(words) == 1 and words[0].text.lower().lstrip("/") in taken:
+    behind = at > 0 and plain_word(items[at - 1]) in _CLOSINGS
+    words = [item for item in items[at:] if item.symbol not in _ENDS] if opens_line or behind else []
+    if not words or (len(words) == 1 and words[0].text.lower().lstrip("/") in taken):
         return None
     if opens_line and _signs(items, at, words) and taken.isdisjoint(map(plain_word, words)):
         return len(items)
     closes = opens_line and plain_word(items[at]) in listed("closing_word.apart")
-    if not closes and (not at or plain_word(items[at - 1]) not in _CLOSINGS):
+    if not closes and not behind:
         return None
     if closes and at + 1 < len(items):
         return _signature(items, at + 1, taken)
