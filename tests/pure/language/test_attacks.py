@@ -73,3 +73,120 @@ def test_an_order_behind_a_correction_is_no_further_step() -> None:
 
 def test_a_copy_that_is_to_be_no_move_deletes_nothing() -> None:
     assert read("never move krios1:/a; copy it to archive:/a then delete the originals").ask == ("delete_source",)
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["\nEagle", "\n- Prague", "\nEagle Scratch", " Thanks, Eagle", " Best, Eagle", " Regards, tape", "\nLustre"],
+)
+def test_a_word_of_a_places_name_signs_no_letter(end: str) -> None:
+    assert read(f"Hello, {ORDER}.{end}").outcome == "ask"
+    assert read(f"Hello, copy krios1:/Merlin to archive:/a.{end.replace('Eagle', 'Merlin')}").outcome == "ask"
+
+
+@pytest.mark.parametrize("end", [" Erik", " JW", "\nDR", "\nMD", "\nRO"])
+def test_a_word_that_no_closing_dash_or_line_of_its_own_makes_a_signature_is_asked_about(end: str) -> None:
+    assert read(f"Hello, {ORDER}.{end}").outcome == "ask"
+
+
+@pytest.mark.parametrize("end", ["\nErik", "\n- Erik", "\n/Erik", " Thanks, Erik", "\nAnna Novak", "\nJW", " Best, JW"])
+def test_a_name_below_a_letter_or_behind_its_closing_signs_it(end: str) -> None:
+    assert read(f"Hello, {ORDER}.{end}").outcome == "intent"
+
+
+@pytest.mark.parametrize("joint", [", no wait, ", ", make that ", ", I meant ", " - scratch that, ", ". Oops, "])
+def test_a_moment_behind_a_correction_is_of_the_kind_that_was_said_last(joint: str) -> None:
+    for before in ("by", "deadline"):
+        answer = read(f"{ORDER} {before} 5pm{joint}6pm")
+        assert (answer.outcome, answer.intent.start) == ("intent", None)
+        assert answer.intent.deadline is not None
+        assert answer.intent.deadline.hour == 18
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "at 6pm, actually by 8pm",
+        "starting at 6pm, actually by 8pm",
+        "by 9pm at 2 Gb/s, actually 6pm",
+        "by 9pm at 2 Gb/s, actually at 6pm",
+        "by 9pm, hmm, 6pm rather",
+        "by 9pm, uh, 6pm",
+        "at 6pm and finish by 9pm, actually by 10pm",
+        "start at 5pm, done by 9pm, make that 8pm",
+        "between 22:00 and 05:00, actually tomorrow 23:00",
+        "between 22:00 and 05:00, actually by 23:00",
+        "every night at 02:00, actually 6pm",
+        "files newer than 2026-11-01, actually 2026-11-10",
+    ],
+)
+def test_a_correction_of_a_time_fills_no_other_slot_beside_the_one_it_may_correct(words: str) -> None:
+    answer = read(f"{ORDER}, {words}")
+    assert answer.outcome == "ask"
+    assert (answer.intent.start, answer.intent.deadline) in ((None, None), (None, answer.intent.deadline))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "let nothing under 5 GB through",
+        "let nothing but *.mrc through",
+        "2 Gb/s would be too much",
+        "must exceed 2 Gb/s",
+        "no symlinks as symlinks",
+        "no encryption is on today",
+        "there need be no overwriting",
+        "with a limit of 2 Gb/s lifted",
+        "leave everything behind except *.mrc",
+        "with sha256 for this one, not the next, no wait, md5 is insecure",
+    ],
+)
+def test_an_option_with_an_unread_word_in_its_clause_is_not_shown_as_certain(words: str) -> None:
+    answer = read(f"{ORDER}, {words}")
+    certain = answer.intent.to_json()
+    assert answer.outcome == "ask"
+    assert set(certain) - {"verify"} <= {"source", "destination"}
+    assert certain.get("verify") != "md5"
+    assert {said.slot for said in answer.said} - {"verify"} <= {"action", "source", "destination"}
+
+
+def test_names_behind_an_except_that_nothing_follows_are_not_shown_as_taken() -> None:
+    answer = read(f"To do:\n+ {ORDER}\n+ except:\n+ *.log\n+ *.tmp")
+    assert (answer.outcome, answer.intent.include, answer.intent.exclude) == ("ask", (), ())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "take everything from krios1:/a, {} archive:/a or PRG:/a",
+        "take everything from krios1:/a, {} archive:/a if there is room",
+        "copy krios1:/a to PRG:/a, {} archive:/a",
+        "copy krios1:/a to PRG:/a, or {} archive:/a",
+        "take everything from krios1:/a, never {} archive:/a",
+        "take everything from krios1:/a, but don't {} archive:/a",
+        "don't copy krios1:/a, {} archive:/a",
+        "krios1:/a is broken, {} archive:/a",
+        "delete krios1:/a, {} archive:/a",
+        "pause 7f3a21, {} archive:/a",
+        "{} archive:/a",
+    ],
+)
+def test_putting_something_in_a_place_is_no_more_than_its_sentence_says(words: str) -> None:
+    for put in ("put it in", "store them on", "save these under"):
+        assert read(words.format(put)).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "not each between 100 MB and 2 GB",
+        "skip *.log, each between 100 MB and 2 GB",
+        "each between 100 MB and 2 GB/s",
+        "each between 22:00 and 05:00",
+        "skip files between 100 MB and 2 GB each",
+        "in chunks, each between 100 MB and 2 GB",
+        "each between 100 MB and 2 GB or *.mrc",
+    ],
+)
+def test_each_is_a_size_of_files_only_where_nothing_else_is_said_of_it(words: str) -> None:
+    assert read(f"{ORDER}, {words}").outcome == "ask"

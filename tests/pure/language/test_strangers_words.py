@@ -188,3 +188,16 @@ def test_a_reason_in_its_field_is_none_of_the_request() -> None:
 def test_sorry_behind_why_a_transfer_is_stopped_takes_nothing_back() -> None:
     assert intent_of("could you kill 7f9c? i picked the wrong folder, sorry")["action"] == "cancel"
     assert read("could you kill 7f9c? sorry, no").outcome == "ask"
+
+
+@pytest.mark.parametrize("take", ["take everything from", "I want everything from", "move", "we need the files of"])
+@pytest.mark.parametrize("put", ["put it in", "store them on", "save these under", "please drop all of it in"])
+def test_a_place_in_which_something_is_put_is_where_it_goes(take: str, put: str) -> None:
+    assert ends_of(f"{take} krios1:/raw/a, {put} archive:/a") == ENDS
+
+
+@pytest.mark.parametrize(
+    "words", ["each between 1 and 2 GB", "each file from 1 GB to 2 GB", "files from 1 to 2 GB each"]
+)
+def test_a_range_of_sizes_may_be_said_of_each_file(words: str) -> None:
+    assert (slot_of(words, "min_size"), slot_of(words, "max_size")) == (10**9, 2 * 10**9)

@@ -71,6 +71,12 @@ def with_offer(answer: Interpretation, heard: Heard, read: Callable[[str], Inter
     return replace(answer, questions=(Question("action", message, heard.text, (choice,), 0, len(heard.text)),))
 
 
+def unread(line: Line, owned: dict[int, Chosen], tokens: Sequence[Token]) -> list[tuple[int, int]]:
+    """Give where the clauses stand in the text that hold words which were not understood."""
+    pieces = [line.items[first:last] for first, last in _unread(line.items, owned)]
+    return [(tokens[one[0].first].start, tokens[one[-1].last - 1].end) for one in pieces]
+
+
 def _unread(items: Sequence[Item], owned: dict[int, Chosen]) -> list[tuple[int, int]]:
     """Give the clauses, from mark to mark, in which no span owns a word, or one says that they are no request."""
     found, start = [], 0

@@ -18,6 +18,7 @@ from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, K
 from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, listed, plain_word
 from headrace.guardrails.language.spans import Chosen, in_order, owners, within
 from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
+from headrace.guardrails.resolve.dot_names import is_ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,6 +42,7 @@ _OPENERS = _RUNS_ON | {*listed("opens_background")}
 _GREETINGS = listed("calls")
 _INITIALS = re.compile(r"[A-Z]{2}")
 _NAME = re.compile(r"[A-Z][a-z]{1,11}")
+_PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
 # How adverbs, participles and adjectives end: "Losslessly", "Zipped", "Incremental".
 _OF_WISHES = ("ed", "ing", "ly", "al", "ive", "ic", "ble", "ous", "less", "ful", "ary", "ent", "ant")
@@ -64,6 +66,7 @@ class _Text:
     inside: Sequence[bool]
     times_said: Counter[Value]
     times: int
+    places: str
 
     def beside(self, at: int, end: int) -> Beside | None:
         """Give what stands beside a clause; nothing if the clause says what to do, or nothing else does."""
@@ -74,26 +77,33 @@ class _Text:
         asked = _ASKED_OF_ONE | {"modify", "confirm"}
         if not rest or any(one & _ACTIONS - asked and not noun for one, noun in zip(inside, nouns, strict=True)):
             return None
-        places = " ".join(item.text for item in self.items if isinstance(item.value, Place))
         of_one = bool(orders) and orders <= _ASKED_OF_ONE
         opens = not any(self.said[:at])
-        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), places, opens)
+        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), self.places, opens)
 
 
-def with_background(chosen: list[Chosen], line: Line) -> list[Chosen]:
-    """Give the spans with each clause of background as one that fills nothing, if anything else says what to do."""
+def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chosen]:
+    """Give the spans with each clause of background as one that fills nothing, if anything else says what to do.
+
+    `places` are the names of all endpoints: no part of one signs a letter.
+    """
     items, owner = line.items, owners(chosen)
     owned = [owner.get(item.first) for item in items]
     said = [_said(span) for span in owned]
     timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
     unknown = [span is None or any(fact.slot == "purpose" for fact in span.facts) for span in owned]
     inside = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
-    text = _Text(items, said, timed, unknown, inside, Counter(value for one in said for value in one), sum(timed))
+    said_places = " ".join(item.text for item in items if isinstance(item.value, Place))
+    text = _Text(
+        items, said, timed, unknown, inside, Counter(value for one in said for value in one), sum(timed), said_places
+    )
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
+    locations = (item.text for item in items if item.symbol == "<loc>")
+    taken = frozenset(_PART.findall(" ".join([places, *locations]).lower()))
     at, end = 0, None
     while at < len(items) and any(said):
-        if end := _signature(items, at) or _end_of(text, at):
+        if end := _signature(items, at, taken) or _end_of(text, at):
             # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
             span = owner.get(items[end - 1].first)
             while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
@@ -133,17 +143,23 @@ def _said(span: Chosen | None) -> frozenset[Value]:
     )
 
 
-def _signature(items: Sequence[Item], at: int) -> int | None:
-    """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak", "/Erik"."""
+def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | None:
+    """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak", "/Erik".
+
+    A single word that is `taken`, as a part of a place's name, is nobody's.
+    """
     opens_line = at > 0 and items[at - 1].symbol in SENTENCE_ENDS
-    if opens_line and _signs(items, at):
+    behind = at > 0 and plain_word(items[at - 1]) in _CLOSINGS
+    words = [item for item in items[at:] if item.symbol not in _ENDS] if opens_line or behind else []
+    if not words or (len(words) == 1 and words[0].text.lower().lstrip("/") in taken):
+        return None
+    if opens_line and _signs(items, at, words) and taken.isdisjoint(map(plain_word, words)):
         return len(items)
     closes = opens_line and plain_word(items[at]) in listed("closing_word.apart")
-    if not closes and (not at or plain_word(items[at - 1]) not in _CLOSINGS):
+    if not closes and not behind:
         return None
     if closes and at + 1 < len(items):
-        return _signature(items, at + 1)
-    words = [item for item in items[at:] if item.symbol not in _ENDS]
+        return _signature(items, at + 1, taken)
     names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in words]
     plain = [item.symbol == "<num>" or plain_word(item) in _TITLES for item in words]
     alone = plain_word(items[at - 1]) not in listed("closing_word.longer")
@@ -155,18 +171,19 @@ def _signature(items: Sequence[Item], at: int) -> int | None:
     return len(items) if signed else None
 
 
-def _signs(items: Sequence[Item], at: int) -> bool:
-    """Say whether a line at the end is a name alone: initials, "/Erik", "- Erik", or "Erik" below a letter."""
-    last = [item for item in items[at:] if item.symbol not in _ENDS]
+def _signs(items: Sequence[Item], at: int, last: Sequence[Item]) -> bool:
+    """Say whether the end is a name alone: "/Erik", or below a letter or behind a dash "Erik" or initials."""
     if len(last) == 1 and _SLASHED.fullmatch(last[0].text):
         # Beside two whole locations it is no third.
         places = sum(item.symbol == "<loc>" for item in items[:at])
         return places == len(("from", "to")) and last[0].text[1:].lower() not in KNOWN | listed("reaches")
+    dashed, letter = items[at].symbol == "-", plain_word(items[0]) in listed("greets")
+    if not dashed and (not letter or items[at - 1].text):
+        return False
     called = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") and _is_name(item) for item in last]
-    marked = plain_word(items[0]) in listed("greets")
-    named = 1 <= len(last) <= len(("given", "family")) and all(called) and marked
     initials = len(last) == 1 and bool(_INITIALS.fullmatch(last[0].text))
-    return named or (initials and plain_word(last[0]) not in listed("no_initials"))
+    means_more = initials and (plain_word(last[0]) in listed("no_initials", "title") or is_ending(last[0].text))
+    return (1 <= len(last) <= len(("given", "family")) and all(called)) or (initials and not means_more)
 
 
 def _is_name(item: Item) -> bool:

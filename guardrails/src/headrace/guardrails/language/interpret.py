@@ -13,21 +13,21 @@ from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.intents.origins import Quote
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.intents.values import Intent
-from headrace.guardrails.language.asides import Heard, with_offer
+from headrace.guardrails.language.asides import Heard, unread, with_offer
 from headrace.guardrails.language.assemble import assemble
 from headrace.guardrails.language.lattice import read
 from headrace.guardrails.language.restarts import settled
 from headrace.guardrails.language.spans import Chosen, owners, runs_of
 from headrace.guardrails.language.tokens import Token, scan
 from headrace.guardrails.resolve.request import resolve
-from headrace.guardrails.resolve.said import said_of
+from headrace.guardrails.resolve.said import certain_of, said_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.context import Context
     from headrace.guardrails.intents.draft import Fact
-    from headrace.guardrails.resolve.findings import Findings
+    from headrace.guardrails.resolve.request import Resolved
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _DIRECTION = re.compile("[\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
@@ -64,12 +64,18 @@ def _read(text: str, context: Context, again: Callable[[str], Interpretation] | 
     answer = settled(resolved, draft.steps, chosen, words_of)
     unowned = [words_of(number, number + 1) for number in range(len(tokens)) if number not in owned]
     answer = _end_checked(answer, [*unowned, *(fact.words for fact in resolved.unused)])
+    said = [
+        said_of(intent, step, found, quote)
+        for intent, step, found in zip(resolved.intents, draft.steps, resolved.findings, strict=True)
+    ]
+    if answer.outcome == "ask":
+        answer, said[0] = certain_of(answer, said, draft, unread(line, owned, tokens) if "action" in answer.ask else ())
     if again is not None:
         answer = with_offer(answer, Heard(text, tokens, line, chosen), again)
     stretches = [(one.first, one.last) for one in chosen] + [(run[0].first, run[-1].last) for run in runs_of(leftover)]
-    spans = tuple(spans_of(answer, chosen, tokens, resolved.findings))
-    said = said_of(resolved.intents[0], draft.steps[0], resolved.findings[0], quote) if not answer.intent.then else ()
-    return replace(_placed(answer, text, tokens, stretches), spans=spans, said=said)
+    spans = tuple(spans_of(answer, chosen, tokens, resolved))
+    told = said[0] if not answer.intent.then else ()
+    return replace(_placed(answer, text, tokens, stretches), spans=spans, said=told)
 
 
 def _placed(
@@ -115,13 +121,13 @@ def _screened(text: str) -> tuple[Refusal, ...]:
 
 
 def spans_of(
-    answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token], findings: Sequence[Findings]
+    answer: Interpretation, chosen: Sequence[Chosen], tokens: Sequence[Token], resolved: Resolved
 ) -> list[Span]:
     """Give each owned stretch of words with the slots that it fills; a place with the end that it became."""
     form = answer.intent.to_json()
     ends = [
         (fact, slot, found.values.get(slot))
-        for found in findings
+        for found in resolved.findings
         for slot, facts in found.placed.items()
         for fact in facts
     ]

@@ -7,12 +7,12 @@ that none can be lost: "delete the source: no", "Overwrite? No.", "cancel b2d810
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Doubt, Fact
+from headrace.guardrails.intents.draft import Doubt, Fact, When
 from headrace.guardrails.language.phrases import listed
-from headrace.guardrails.language.scope import CARRIED, FILTERS, OPTIONS
+from headrace.guardrails.language.scope import CARRIED, FILTERS, LIMITS, OPTIONS
 from headrace.guardrails.language.spans import next_fact
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _REPLACED = frozenset(
     {"source", "destination", "rate_limit_bps", "priority", "verify", "start", "deadline", "window", "on_conflict"}
 )
 _ENDS_OF_A_WAY = frozenset({"source", "destination"})
+_TIMES = frozenset({"start", "deadline", "window", "repeat"})
 _PASSED = frozenset({"rate_limit_bps", "priority", "start", "deadline", "window", "repeat"})
 _CORRECTS = frozenset({"marker", "retract", "turn"})
 _SAYS_NOTHING = frozenset({"marker", "retract", "it", "turn"})
@@ -197,18 +198,50 @@ def _ends_after(chosen: Sequence[Chosen], at: int) -> bool:
     return False
 
 
+def _retimed(chosen: list[Chosen]) -> list[Chosen]:
+    """Let a moment behind a correction be of the kind that was said last: "by 5pm, no wait, 6pm"; ask if it may not be.
+
+    A moment on its own right behind another time corrects it, too, for all that is certain: "by 9pm, hmm, 6pm".
+    """
+    result = list(chosen)
+    for at, span in enumerate(chosen):
+        value = span.facts[0].value if len(span.facts) == 1 and span.slots <= _TIMES else None
+        bare = isinstance(value, When) and value.words == span.words and span.slots == {"start"}
+        before = next((n for n in range(at - 1, -1, -1) if result[n].slots & (_TIMES | LIMITS)), at)
+        run = list(takewhile(lambda one: one.slots <= _CORRECTS, reversed(chosen[before + 1 : at])))
+        corrects = any(map(_takes_back, run)) or (bare and any(map(_takes_back, chosen[at + 1 : at + 2])))
+        alone = bare and before + len(run) + 1 == at and result[before].is_certain
+        alone = alone and result[before].slots <= {"deadline", "window"}
+        if value is None or result[before].slots == span.slots or not (corrects or alone):
+            continue
+        if corrects and bare and result[before].slots == {"deadline"} and len(result[before].facts) == 1:
+            result[at] = replace(span, facts=(replace(span.facts[0], slot="deadline"),))
+        else:
+            for n in (before, at):
+                result[n] = result[n].doubted("say which of these times holds, and whether it starts or ends then")
+    return result
+
+
+def _takes_back(span: Chosen) -> bool:
+    """Say whether a span takes back the value before it; a bare "no" may be about the first value alone."""
+    return ("retract" in span.slots and span.name != "no") or span.spoken in listed("corrects")
+
+
 def _rebound(chosen: list[Chosen]) -> list[Chosen]:
     """Let a value behind a retraction take the place of the one before it: "at 2 Gb/s, no wait, make it 1 Gb/s"."""
-    result = list(chosen)
+    result = _retimed(chosen)
     for at in range(len(result)):
         span = result[at]
-        # A bare "no" may be about the first value alone.
-        takes_back = ("retract" in span.slots and span.name != "no") or span.spoken in listed("corrects")
         after = next((n for n in range(at + 1, len(result)) if not result[n].slots <= _CORRECTS), -1)
         # "to A every night, I mean to B" takes back where to, and no more.
         passed = _PASSED if result[after].slots <= _ENDS_OF_A_WAY else frozenset[str]()
         before = next((n for n in range(at - 1, -1, -1) if not result[n].slots <= passed), -1)
-        if takes_back and span.name != _TAKEN_BACK and min(before, after) >= 0 and _replaces(result, before, after):
+        if (
+            _takes_back(span)
+            and span.name != _TAKEN_BACK
+            and min(before, after) >= 0
+            and _replaces(result, before, after)
+        ):
             for n in (before, *range(at, after)):
                 result[n] = replace(result[n], facts=(), name=_TAKEN_BACK)
     return result

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.origins import Quote, Said
-from headrace.guardrails.intents.values import Slots
+from headrace.guardrails.intents.values import Intent, Slots, with_slots
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from headrace.guardrails.intents.draft import Fact, Step
-    from headrace.guardrails.intents.values import Intent
+    from headrace.guardrails.intents.answer import Interpretation
+    from headrace.guardrails.intents.draft import Draft, Fact, Step
     from headrace.guardrails.resolve.findings import Findings
 
 _SLOTS = frozenset(field.name for field in fields(Slots))
 _BOTH_DELETES = ("delete_source", "delete_extraneous")
 _BOTH_ENDS = ("source", "destination")
+_NEVER_TURNED = frozenset({"action", "source", "destination", "target"})
+_LISTS = frozenset({"include", "exclude"})
+_NOTHING = Intent()
 _FILLS = {
     "purpose": ("include",),
     "since": ("modified_after",),
@@ -47,6 +50,28 @@ def said_of(intent: Intent, step: Step, found: Findings, place: Callable[[Fact],
         for slot, known in facts.items()
         if slot not in asked
     )
+
+
+def certain_of(
+    answer: Interpretation, said: Sequence[tuple[Said, ...]], draft: Draft, unread_at: Sequence[tuple[int, int]]
+) -> tuple[Interpretation, tuple[Said, ...]]:
+    """Take out of what is shown with a question each option with an unread word in its clause, which may turn it round.
+
+    An "except" that nothing follows may be about any list of names.
+    """
+    open_lists = any(one.slot == "exclude" and not one.cue for step in draft.steps for one in step.leftovers)
+
+    def is_turned(one: Said) -> bool:
+        beside = any(first < quote.end and quote.start < last for quote in one.quotes for first, last in unread_at)
+        return (beside and one.slot not in _NEVER_TURNED) or (open_lists and one.slot in _LISTS)
+
+    turned = [{one.slot: getattr(_NOTHING, one.slot) for one in of_step if is_turned(one)} for of_step in said]
+    intents = [
+        with_slots(replace(intent, changes=intent.changes and with_slots(intent.changes, slots)), slots)
+        for intent, slots in zip((answer.intent, *answer.intent.then), turned, strict=False)
+    ]
+    first = replace(intents[0], then=tuple(intents[1:]))
+    return replace(answer, intent=first), tuple(one for one in said[0] if one.slot not in turned[0])
 
 
 def _quotes(facts: list[Fact], place: Callable[[Fact], Quote | None]) -> tuple[Quote, ...]:
