@@ -10,7 +10,7 @@ import os
 import signal
 import ssl
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -210,29 +210,38 @@ class OneOfMany:
     async def _lead_with(self, service: Service) -> None:
         try:
             app = create_app(service.gate, replace(self._place.origins, proxied=True))
-            async with AsyncExitStack() as opened:
-                await opened.enter_async_context(app.router.lifespan_context(app))
-                leader = await opened.enter_async_context(self._letting_others_in(app))
-                link = await bootstrap(service, recover=self._recover_admin and not self._announced)
-                halted = await standing_halts(service)
-                keep_for_good()
-                leader.write(self._settings.data)
-                _log.info("process %d leads the site from now on", os.getpid())
-                self._front.app = app
-                self._monitoring.app = create_operation_app(service.whole.use_cases.metrics)
-                hub = self._place.settings.hub_told(service.whole.core.hub.address)
-                metrics = metrics_url(self._place.for_monitoring)
-                recovers = self._recover_admin
-                self._announce(Ready(self._place.public_url, hub, link, metrics, recovers=recovers, halted=halted))
-                await _first(self._ending.wait(), self._lost())
-                service.whole.core.broker.close()  # watchers would hold up the end
-                self._front.app, self._monitoring.app = self._passing_on, self._of_relay
-                if self._ending.is_set():
-                    await self._stop_answering()
+            trouble: BaseException | None = None
+            async with app.router.lifespan_context(app):
+                try:
+                    await self._answer_as_leader(app, service)
+                except _STANDS_AGAINST as error:
+                    trouble = error  # the lifespan would put it into a group, which nobody looks into
+            if trouble is not None:
+                raise trouble
         finally:
             self._front.app, self._monitoring.app = self._passing_on, self._of_relay
             await self._close(service)
             await self._lock.close()
+
+    async def _answer_as_leader(self, app: ASGIApp, service: Service) -> None:
+        """Until this process is to end or may lead no longer."""
+        async with self._letting_others_in(app) as leader:
+            link = await bootstrap(service, recover=self._recover_admin and not self._announced)
+            halted = await standing_halts(service)
+            keep_for_good()
+            leader.write(self._settings.data)
+            _log.info("process %d leads the site from now on", os.getpid())
+            self._front.app = app
+            self._monitoring.app = create_operation_app(service.whole.use_cases.metrics)
+            hub = self._place.settings.hub_told(service.whole.core.hub.address)
+            metrics = metrics_url(self._place.for_monitoring)
+            recovers = self._recover_admin
+            self._announce(Ready(self._place.public_url, hub, link, metrics, recovers=recovers, halted=halted))
+            await _first(self._ending.wait(), self._lost())
+            service.whole.core.broker.close()  # watchers would hold up the end
+            self._front.app, self._monitoring.app = self._passing_on, self._of_relay
+            if self._ending.is_set():
+                await self._stop_answering()
 
     async def _started(self) -> Service | None:
         """Start the service, whose last leader may still be about to end; nothing when another process leads first."""
