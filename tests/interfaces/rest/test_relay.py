@@ -1,6 +1,7 @@
 """What a process that does not lead passes on, and what it says when the leader ends in the middle."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -26,6 +27,22 @@ Talk = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 
 
 @asynccontextmanager
+async def answering(serve: Callable[..., Awaitable[None]], tls: ssl.SSLContext) -> AsyncIterator[str]:
+    """Serve connections on a free port, and give its address; each connection is over when this ends."""
+    writers: list[asyncio.StreamWriter] = []
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
+        await serve(reader, writer)
+
+    async with await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls) as server:
+        yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    for writer in writers:
+        writer.transport.abort()
+    await asyncio.gather(*(writer.wait_closed() for writer in writers), return_exceptions=True)
+
+
+@asynccontextmanager
 async def relay_to(talk: Talk) -> AsyncIterator[Relay]:
     """Give a relay whose leader reads each request whole, and then does as `talk` says."""
     leader, tls = begin_to_lead("127.0.0.1", 0)
@@ -36,12 +53,11 @@ async def relay_to(talk: Talk) -> AsyncIterator[Relay]:
         await talk(head + await reader.readexactly(int(length.partition(b":")[2])), writer)
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-    port = server.sockets[0].getsockname()[1]
-    passing_on = Relay(lambda: Peer(f"https://127.0.0.1:{port}", leader.trust(), leader.secret, NAME), SITE, [OWN], 60)
-    async with server:
+    async with answering(serve, tls) as url:
+        peer = Peer(url, leader.trust(), leader.secret, NAME)
+        passing_on = Relay(lambda: peer, SITE, [OWN], 60)
         yield passing_on
-    await passing_on.close()
+        await passing_on.close()
 
 
 @asynccontextmanager
@@ -240,8 +256,6 @@ async def test_only_the_leader_that_the_shared_folder_names_is_trusted(tmp_path:
         writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
-    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with answering(serve, tls) as url:
         assert not await reaches(Peer(url, first.trust(), second.secret))
         assert await reaches(Peer(url, second.trust(), second.secret))

@@ -176,11 +176,14 @@ class Relay:
         if peer is None:
             message = "nobody is known to lead"
             raise httpx2.ConnectError(message)
-        if self._transport is None or peer != self._peer:
-            await self._disconnect()
+        transport, former = self._transport, None
+        if transport is None or peer != self._peer:
             # Each request has a connection of its own: none is used in the instant in which the leader closes it.
             limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
-            self._transport, self._peer = httpx2.AsyncHTTPTransport(peer.trusted, trust_env=False, limits=limits), peer
+            transport, former = httpx2.AsyncHTTPTransport(peer.trusted, trust_env=False, limits=limits), transport
+            self._transport, self._peer = transport, peer  # before anything is waited for: the next one uses it, too
+        if former is not None:
+            await former.aclose()
         request = httpx2.Request(
             method,
             httpx2.URL(peer.url, raw_path=target),
@@ -190,7 +193,7 @@ class Relay:
                 "timeout": {"connect": _CONNECT_S, "pool": _CONNECT_S, "read": self._silence_s, "write": _CONNECT_S}
             },
         )
-        return await self._transport.handle_async_request(request)
+        return await transport.handle_async_request(request)
 
     async def _leader_answers(self, limit_s: float) -> None:
         """Wait until a leader answers, at most so long. One asks for all who wait.
