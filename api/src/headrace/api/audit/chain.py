@@ -113,7 +113,7 @@ class Audit:
             await still_calling(tx, principal)
         person = principal.id if principal else person
         at, observer = self._clock(), self.observer
-        self._seen(at)
+        after_commit(tx, lambda: self._seen(at))  # one that was not stored shows nothing to anybody later
         if observer is not None:
             said = dict(detail or {})
             after_commit(tx, lambda: observer(at, kind, subject, said))
