@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tests.servers.cheap import hashing_cheaply
+from tests.servers.cheap import hash_cheaply
 from tests.servers.directory import Domain, domain_running
 from tests.servers.provider import OpenIdProvider, open_provider
 
@@ -32,13 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture(autouse=True)
-def cheap_passwords(request: pytest.FixtureRequest) -> Iterator[None]:
+def cheap_passwords(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hash at the least cost, except where the cost itself is looked at."""
-    if "pure" in request.path.relative_to(TESTS).parts:
-        yield
-    else:
-        with hashing_cheaply():
-            yield
+    if "pure" not in request.path.relative_to(TESTS).parts:
+        hash_cheaply(monkeypatch)
 
 
 @pytest.fixture

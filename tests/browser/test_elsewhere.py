@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from demo.stage import HEADRACE
 from playwright.sync_api import Page, expect
 from tests.browser.house import Caller, House, open_house
 from tests.servers.directory import PASSWORD as DIRECTORY_PASSWORD
 from tests.servers.directory import Domain
-from tests.servers.forked import HEADRACE
 from tests.servers.headrace import Person
 from tests.servers.provider import PASSWORD, OpenIdProvider
 

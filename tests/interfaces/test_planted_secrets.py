@@ -11,7 +11,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 from urllib.parse import quote_from_bytes
 
 import anyio
@@ -19,7 +18,6 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from tests.servers import forked
 from tests.servers.headrace import PASSWORD, Service, serving
 from tests.servers.private import private
 
@@ -91,7 +89,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         "engine_log": "debug",
     }
     # The program itself, as it is the one whose command line and surroundings are looked at.
-    with patch.object(forked, "start", subprocess.Popen), serving(folder, **settings) as service:
+    with serving(folder, spawn=subprocess.Popen, **settings) as service:
         use(service, run)
         anyio.run(assist, service, run)
         look(service, run)

@@ -255,7 +255,7 @@ async def test_the_openapi_document_says_which_routes_want_credentials_and_which
 
 
 @pytest.mark.anyio
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(180)
 async def test_everything_that_can_be_asked_answers_each_role_and_each_credential_as_the_table_says(
     house: House,
 ) -> None:

@@ -3,11 +3,9 @@
 At its real cost, which `tests/pure/auth` holds, it took a quarter of the processor time of services under test.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
-from unittest.mock import patch
 
+import pytest
 from argon2 import PasswordHasher
 
 from headrace.auth import passwords
@@ -15,8 +13,6 @@ from headrace.auth import passwords
 _CHEAP: Final = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
 
 
-@contextmanager
-def hashing_cheaply() -> Iterator[None]:
-    """In this process, while it is open."""
-    with patch.object(passwords, "_hasher", _CHEAP):
-        yield
+def hash_cheaply(patch: pytest.MonkeyPatch) -> None:
+    """In this process, until the patch is undone."""
+    patch.setattr(passwords, "_hasher", _CHEAP)

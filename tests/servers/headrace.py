@@ -3,19 +3,20 @@
 import json
 import select
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from demo.stage import at_terminal, surroundings
+from demo.stage import HEADRACE, at_terminal, surroundings
 from tests.servers import forked
-from tests.servers.forked import HEADRACE
 
 PASSWORD = "correct horse battery staple"  # noqa: S105 - of a service that lives for one test run
 READY_S = 60
 COMMAND_S = 120
+Spawn = Callable[..., subprocess.Popen[Any]]
+"""Starts a process, as `subprocess.Popen` does."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,9 @@ def accepted(service: Service, name: str, link: str) -> Person:
 
 
 @contextmanager
-def serving(folder: Path, **settings: int | str) -> Iterator[Service]:
+def serving(folder: Path, *, spawn: Spawn = forked.start, **settings: int | str) -> Iterator[Service]:
     """Start `headrace serve` with the endpoints `src` (read) and `dst` (delete), other settings, and a first admin."""
-    with started(folder, **settings) as facts:
+    with started(folder, spawn=spawn, **settings) as facts:
         link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
         admin = Person("admin", facts["url"], folder / "config-admin")
         service = Service(facts["url"], folder, folder / "source", folder / "destination", admin, facts["metrics"])
@@ -100,7 +101,7 @@ def serving(folder: Path, **settings: int | str) -> Iterator[Service]:
 
 
 @contextmanager
-def started(folder: Path, **settings: int | str) -> Iterator[dict[str, Any]]:
+def started(folder: Path, *, spawn: Spawn = forked.start, **settings: int | str) -> Iterator[dict[str, Any]]:
     """Start `headrace serve` on free ports, and give what it says when it is ready."""
     source, destination = folder / "source", folder / "destination"
     source.mkdir()
@@ -113,7 +114,7 @@ def started(folder: Path, **settings: int | str) -> Iterator[dict[str, Any]]:
     kept = surroundings()
     kept |= {f"HEADRACE_{name.upper()}": str(value) for name, value in settings.items()}
     log = (folder / "serve.log").open("wb")
-    with log, forked.start([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:
+    with log, spawn([HEADRACE, "serve", *options], stdout=subprocess.PIPE, stderr=log, env=kept) as process:
         try:
             assert process.stdout is not None
             ready, _, _ = select.select([process.stdout], [], [], READY_S)

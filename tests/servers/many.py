@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 from tests.servers import forked
-from tests.servers.forked import HEADRACE
 from tests.servers.headrace import PASSWORD, READY_S
 from tests.servers.ports import free_port
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from demo.stage import HEADRACE
 from tests.servers.device import Device
 from typer.testing import CliRunner, Result
 
@@ -22,7 +23,6 @@ from headrace.api.app.signer_command import signer as signer_commands
 from headrace.client import HeadraceError
 from headrace.client import models as m
 
-HEADRACE = Path(sys.executable).with_name("headrace")
 LIMIT_S = 60
 AS_ANOTHER = """
 import encodings.ascii, encodings.idna, os, pwd, sys

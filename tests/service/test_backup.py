@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 from sqlalchemy import URL, Engine, event, select
-from tests.servers.forked import HEADRACE
 from tests.servers.many import many
 from tests.servers.postgres import Postgres
 from tests.servers.site import WAIT_S, Site, started_site

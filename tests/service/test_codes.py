@@ -14,9 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 from sqlalchemy import select, text, update
-from tests.servers.forked import HEADRACE
 from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_signer import refusal_of, stored_transfer

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.servers.forked import HEADRACE
+from demo.stage import HEADRACE
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the root account makes network namespaces")

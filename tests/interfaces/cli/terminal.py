@@ -6,16 +6,14 @@ import re
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 
 PATIENCE_S = 60
-HEADRACE = Path(sys.executable).with_name("headrace")
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")
 
 

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 from tests.interfaces.client.scripted import answer, hang_up, problem, scripted_service
 
-HEADRACE = Path(sys.executable).with_name("headrace")
 NOBODY = "http://127.0.0.1:1"
 
 

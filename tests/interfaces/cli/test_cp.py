@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tests.servers.forked import HEADRACE
+from demo.stage import HEADRACE
 
 
 def test_cp_copies_a_folder_without_any_service(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.servers.forked import HEADRACE
+from demo.stage import HEADRACE
 
 PLANTED = """
 sysctl -q -w net.ipv4.tcp_rmem='4096 8192 65536' net.ipv4.tcp_wmem='4096 8192 65536'

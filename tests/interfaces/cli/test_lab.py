@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.servers.forked import HEADRACE
+from demo.stage import HEADRACE
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only the root account makes network namespaces")
 

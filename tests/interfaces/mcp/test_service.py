@@ -8,11 +8,11 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from demo.stage import HEADRACE
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextContent
-from tests.servers.forked import HEADRACE
 from tests.servers.headrace import Person, Service, serving
 
 pytestmark = pytest.mark.anyio

@@ -14,10 +14,9 @@ from typing import Any
 
 import httpx2
 import pytest
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 from sqlalchemy import make_url
 from tests.servers.disk import fill, mounted
-from tests.servers.forked import HEADRACE
 from tests.servers.many import Many, Process, many
 from tests.servers.otlp import otlp_receiver
 from tests.servers.postgres import Postgres, postgres_running

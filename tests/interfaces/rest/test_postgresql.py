@@ -6,9 +6,9 @@ from contextlib import aclosing
 from pathlib import Path
 
 import pytest
+from demo.stage import HEADRACE
 from tests.interfaces.rest import test_process
 from tests.interfaces.rest.test_process import environment, first_admin, restarted, second_start, start
-from tests.servers.forked import HEADRACE
 from tests.servers.postgres import Postgres
 from tests.servers.stores import postgres
 

@@ -18,10 +18,9 @@ import httpx2
 import pytest
 import typer
 from anyio import to_thread
-from demo.stage import surroundings
+from demo.stage import HEADRACE, surroundings
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from tests.servers.forked import HEADRACE
 from tests.servers.headrace import READY_S
 from tests.servers.site import PASSWORD
 from typer.testing import CliRunner

@@ -5,6 +5,7 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -259,3 +260,29 @@ async def test_only_the_leader_that_the_shared_folder_names_is_trusted(tmp_path:
     async with answering(serve, tls) as url:
         assert not await reaches(Peer(url, first.trust(), second.secret))
         assert await reaches(Peer(url, second.trust(), second.secret))
+
+
+async def test_requests_that_see_a_new_leader_at_once_share_what_they_ask_it_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = list[httpx2.AsyncHTTPTransport]()
+
+    class Counted(httpx2.AsyncHTTPTransport):
+        def __init__(self, *said: Any, **options: Any) -> None:  # noqa: ANN401 - its parent's
+            made.append(self)
+            super().__init__(*said, **options)
+
+    async def answer(_request: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+
+    async with relay_to(answer) as first, relay_to(answer) as second:
+        leaders = [first._leader(), second._leader()]  # noqa: SLF001 - whom they know
+        asking = Relay(lambda: leaders[0], SITE, [OWN], 60)
+        monkeypatch.setattr(httpx2, "AsyncHTTPTransport", Counted)
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(asking), base_url=OWN) as client:
+            await client.get("/api/v1/me")
+            leaders.reverse()
+            answers = await asyncio.gather(*(client.get("/api/v1/me") for _ in range(20)))
+        await asking.close()
+    assert {one.status_code for one in answers} == {200}
+    assert len(made) == 2

@@ -210,7 +210,7 @@ class OneOfMany:
     async def _lead_with(self, service: Service) -> None:
         try:
             app = create_app(service.gate, replace(self._place.origins, proxied=True))
-            trouble: BaseException | None = None
+            trouble: Exception | None = None
             async with app.router.lifespan_context(app):
                 try:
                     await self._answer_as_leader(app, service)
