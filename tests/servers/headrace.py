@@ -92,7 +92,7 @@ def accepted(service: Service, name: str, link: str) -> Person:
 @contextmanager
 def serving(folder: Path, *, spawn: Spawn = forked.start, **settings: int | str) -> Iterator[Service]:
     """Start `headrace serve` with the endpoints `src` (read) and `dst` (delete), other settings, and a first admin."""
-    with started(folder, spawn=spawn, **settings) as facts:
+    with started(folder, spawn, **settings) as facts:
         link = Path(facts["bootstrap_file"]).read_text(encoding="utf-8").strip()
         admin = Person("admin", facts["url"], folder / "config-admin")
         service = Service(facts["url"], folder, folder / "source", folder / "destination", admin, facts["metrics"])
@@ -101,7 +101,7 @@ def serving(folder: Path, *, spawn: Spawn = forked.start, **settings: int | str)
 
 
 @contextmanager
-def started(folder: Path, *, spawn: Spawn = forked.start, **settings: int | str) -> Iterator[dict[str, Any]]:
+def started(folder: Path, spawn: Spawn = forked.start, /, **settings: int | str) -> Iterator[dict[str, Any]]:
     """Start `headrace serve` on free ports, and give what it says when it is ready."""
     source, destination = folder / "source", folder / "destination"
     source.mkdir()
