@@ -17,6 +17,7 @@ from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, pla
 from tests.service.test_key_rotation import attached
 
 from headrace.api.app.key_rotation import next_key
+from headrace.api.data_folder import POLICY_PUBLISHED
 from headrace.api.people.accounts import me
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.consents import approval_of
@@ -312,10 +313,13 @@ async def test_a_policy_with_a_higher_number_that_was_published_before_does_not_
 async def test_a_full_disk_publishes_no_policy(strict: Site) -> None:
     pia, proof = await strict.person("pia", "policy_admin"), m.Proven(password=PASSWORD)
     proposed = await strict.ada.port.propose_policy(m.PolicyText(text=OPEN))
-    (strict.settings.data / "policy.new").mkdir()
+    published = strict.settings.data / POLICY_PUBLISHED
+    kept = published.rename(strict.settings.data / "kept")
+    published.mkdir()
     with refused("audit_unwritable"):
         await pia.port.publish_policy(proposed.version, proof)
-    (strict.settings.data / "policy.new").rmdir()
+    published.rmdir()
+    kept.rename(published)
     await pia.port.publish_policy(proposed.version, proof)
 
 

@@ -13,7 +13,7 @@ from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
 
 from headrace.api.app.answering import standing_halts
-from headrace.api.data_folder import HALT
+from headrace.api.data_folder import HALT, LAST_START
 from headrace.api.errors import ServiceError
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.signing.signer import Signer
@@ -223,7 +223,8 @@ async def test_a_start_says_what_is_halted_from_before_and_how_it_goes_on(
     assert await standing_halts(quiet_site.service) == []
     halt = await ada.port.halt(m.HaltRequest(scope="agent", subject="helper", reason="water\nin the hall"))
     (data / HALT).write_text("a copy was put back", encoding="utf-8")
-    (data / "last-start.new").mkdir()
+    (data / LAST_START).unlink(missing_ok=True)
+    (data / LAST_START).mkdir()
     await quiet_site.restart()
     said = await standing_halts(quiet_site.service)
     assert said[0].startswith("everything, and nothing of it is started or moved: a copy was put back")
@@ -233,4 +234,4 @@ async def test_a_start_says_what_is_halted_from_before_and_how_it_goes_on(
     assert "\n" not in said[1]
     assert f"halted: {said[1]}" in caplog.text
     # What can't be kept for the next start stops none.
-    assert f"can't be kept for the next one: `{data}/last-start.new` on the host" in caplog.text
+    assert f"can't be kept for the next one: `{data / LAST_START}` on the host" in caplog.text

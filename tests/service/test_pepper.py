@@ -8,6 +8,7 @@ import pytest
 from tests.servers.site import PASSWORD, Site, started_site
 from typer.testing import CliRunner
 
+from headrace.api import durable
 from headrace.api.app import pepper
 from headrace.api.errors import CannotStart
 from headrace.auth import AuthCode, AuthError
@@ -74,7 +75,7 @@ async def test_a_rotation_that_is_cut_off_leaves_the_keys_from_before(
         before = (tmp_path / "service" / "pepper.key").read_bytes()
         for step in ("write_whole", "sync_folder"):
             with monkeypatch.context() as patch:
-                patch.setattr(pepper, step, cut_off)
+                patch.setattr(durable, step, cut_off)
                 with pytest.raises(KeyboardInterrupt):
                     pepper._rotate(tmp_path / "service", end_former=False)  # noqa: SLF001 - cut off within
             assert before in (tmp_path / "service" / "pepper.key").read_bytes()

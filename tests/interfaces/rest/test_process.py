@@ -191,7 +191,7 @@ def test_a_start_says_what_is_halted_from_before_and_is_not_stopped_by_a_note_th
 ) -> None:
     (tmp_path / "data").mkdir(mode=0o700)
     (tmp_path / "data" / "halt").write_text("a copy was put back", encoding="utf-8")
-    (tmp_path / "data" / "last-start.new").mkdir()
+    (tmp_path / "data" / "last-start.json").mkdir()
     started = start(tmp_path)
     assert started.process.stdout is not None
     with started.process.stdout:
@@ -201,7 +201,7 @@ def test_a_start_says_what_is_halted_from_before_and_is_not_stopped_by_a_note_th
     assert halted.startswith("everything, and nothing of it is started or moved: a copy was put back (to go on: remove")
     log = (tmp_path / "log").read_text(encoding="utf-8")
     assert f"halted: {halted}" in log
-    assert re.search("can't be kept for the next one: `.*/last-start.new` on the host `", log)
+    assert re.search("can't be kept for the next one: `.*/last-start.json` on the host `", log)
 
 
 def test_the_words_of_a_start_name_what_is_halted(capsys: pytest.CaptureFixture[str]) -> None:

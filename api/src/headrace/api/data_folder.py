@@ -6,6 +6,8 @@ Every name in the folder is here, and nowhere else in the program: `tests/pure/a
 from pathlib import Path
 from typing import Final
 
+from headrace.api import durable
+
 STORE: Final = "headrace.sqlite"
 HEADS: Final = "audit-heads.jsonl"
 AUTHORITY_KEY: Final = "authority.key"
@@ -45,13 +47,11 @@ COPIED: Final = frozenset(
 LEFT_OUT: Final = frozenset({LOCK, BOOTSTRAP_LINK, LEADER, MOVED_STORE, HALT})
 """What belongs to one process or counts once, and would be wrong in a restored folder, which has its own `HALT`."""
 _BESIDE_STORE: Final = frozenset({f"{STORE}-wal", f"{STORE}-shm", f"{STORE}-journal"})
-_UNFINISHED: Final = ".new"
-"""How the name of a file ends that is being written, before it takes the place of another."""
 
 
 def is_known(name: str) -> bool:
     """Whether the service itself puts something of this name into its data folder."""
-    return name in COPIED | LEFT_OUT | _BESIDE_STORE | {STORE, HEADS} or name.endswith(_UNFINISHED)
+    return name in COPIED | LEFT_OUT | _BESIDE_STORE | {STORE, HEADS} or name.endswith(durable.UNFINISHED)
 
 
 def lists_dir(data: Path, plan: str) -> Path:

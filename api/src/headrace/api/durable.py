@@ -2,10 +2,13 @@
 
 import errno
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+UNFINISHED: Final = ".new"
+"""How the name of a file ends that is being written, before it takes the place of another."""
 _REMEDY: Final = {
     errno.ENOSPC: "make room on that disk",
     errno.EDQUOT: "make room there, or give this account more",
@@ -32,6 +35,27 @@ def write_whole(descriptor: int, content: bytes) -> None:
         if error.filename is None:
             with suppress(OSError):
                 error.filename = str(Path(f"/proc/self/fd/{descriptor}").readlink())
+        raise
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put `content` at `path` as a whole and durably, for this account only; raises `OSError`, and `path` is as it was.
+
+    What is being written has a name of its own: processes that share the folder may write the same file at once.
+    """
+    fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            write_whole(descriptor, content)
+        finally:
+            os.close(descriptor)
+        fresh.replace(path)
+        sync_folder(path.parent)
+    except BaseException as error:
+        fresh.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = os.fspath(path)
         raise
 
 

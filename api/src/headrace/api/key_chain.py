@@ -6,7 +6,6 @@ whole, so that a rotation that is cut off anywhere has happened or has not.
 """
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from headrace.api.data_folder import AUTHORITY_CHAIN
-from headrace.api.durable import sync_folder, write_whole
+from headrace.api.durable import replace_file
 from headrace.api.errors import CannotStart
 from headrace.guardrails import SealCode, SealError, Signs, seal, utc_text, utc_time, verify
 
@@ -113,14 +112,6 @@ class KeyChain:
 
     def written(self, data: Path) -> Self:
         """Keep the chain, as a whole and durably: from then on this is the installation's key."""
-        path = data / AUTHORITY_CHAIN
-        fresh = path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            write_whole(descriptor, "".join(f"{line}\n" for line in (self.public, *self.documents)).encode("ascii"))
-        finally:
-            os.close(descriptor)
-        fresh.rename(path)
-        sync_folder(data)
+        lines = "".join(f"{line}\n" for line in (self.public, *self.documents))
+        replace_file(data / AUTHORITY_CHAIN, lines.encode("ascii"))
         return self

@@ -2,12 +2,11 @@
 
 import json
 import logging
-import os
 from pathlib import Path
 from typing import Final
 
 from headrace.api.data_folder import LAST_START
-from headrace.api.durable import place_in_words, sync_folder, write_whole
+from headrace.api.durable import place_in_words, replace_file
 from headrace.api.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -54,15 +53,7 @@ def keep_for_next_start(settings: Settings) -> None:
 
 def _keep(settings: Settings) -> None:
     kept = {name: str(getattr(settings, name)) for name in (*_NAMED, "consent_proof")}
-    path = settings.data / LAST_START
-    fresh = path.with_suffix(".new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    try:
-        write_whole(descriptor, json.dumps(kept, indent=1).encode() + b"\n")
-    finally:
-        os.close(descriptor)
-    fresh.rename(path)
-    sync_folder(settings.data)
+    replace_file(settings.data / LAST_START, json.dumps(kept, indent=1).encode() + b"\n")
 
 
 def _read(path: Path) -> dict[str, str]:

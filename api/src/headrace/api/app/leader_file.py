@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from headrace.api.data_folder import LEADER
-from headrace.api.durable import sync_folder, write_whole
+from headrace.api.durable import replace_file
 
 _SECRET_BYTES = 32
 _YEARS = 100
@@ -52,15 +52,7 @@ class Leader:
 
     def write(self, data: Path) -> None:
         """Say in the data folder that this one leads."""
-        beside = data / f"{LEADER}.new"
-        beside.unlink(missing_ok=True)
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            write_whole(descriptor, json.dumps(asdict(self)).encode())
-        finally:
-            os.close(descriptor)
-        beside.replace(data / LEADER)
-        sync_folder(data)
+        replace_file(data / LEADER, json.dumps(asdict(self)).encode())
 
     def trust(self) -> ssl.SSLContext:
         """Return what trusts this leader and nobody else."""

@@ -5,7 +5,6 @@ leaves the keys from before or the keys from after it.
 """
 
 import json
-import os
 import secrets as random
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ import typer
 
 from headrace.api.app.data_lock import DataLock
 from headrace.api.data_folder import AUTHORITY_CHAIN, AUTHORITY_KEY, PEPPER
-from headrace.api.durable import in_words, sync_folder, write_whole
+from headrace.api.durable import in_words, replace_file
 from headrace.api.errors import CannotStart
 from headrace.guardrails import SealError, read_private_file
 
@@ -45,7 +44,7 @@ def pepper_keys(data: Path) -> tuple[bytes, ...]:
                 "`headrace serve --recover-admin`"
             )
             raise CannotStart(message)
-        _write(path, random.token_bytes(_KEY_BYTES))
+        replace_file(path, random.token_bytes(_KEY_BYTES))
     whole = read_private_file(path)
     if not whole or len(whole) % _KEY_BYTES or len(whole) > _MAX_KEYS * _KEY_BYTES:
         message = f"`{path}` holds no keys of {_KEY_BYTES} bytes; put it back from a backup"
@@ -97,22 +96,10 @@ def _rotate(data: Path, *, end_former: bool) -> int:
         if len(former) >= _MAX_KEYS:
             message = f"{_MAX_KEYS} keys count already; --end-former ends what hangs on them"
             raise CannotStart(message)
-        _write(data / PEPPER, b"".join((random.token_bytes(_KEY_BYTES), *former)))
+        replace_file(data / PEPPER, b"".join((random.token_bytes(_KEY_BYTES), *former)))
     finally:
         lock.release()
     return len(former)
-
-
-def _write(path: Path, content: bytes) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        write_whole(descriptor, content)
-    finally:
-        os.close(descriptor)
-    fresh.rename(path)
-    sync_folder(path.parent)
 
 
 def _stop(message: str) -> NoReturn:

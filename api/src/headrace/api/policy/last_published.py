@@ -5,12 +5,11 @@ The store says that, too; but whoever writes to it could name an older version, 
 
 # While another version is being published, the file names both: which of them the store keeps is not known yet.
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from headrace.api.durable import sync_folder, write_whole
+from headrace.api.durable import replace_file
 from headrace.api.errors import CannotStart
 
 
@@ -34,12 +33,4 @@ class LastPublished:
     def write(self, versions: Mapping[int, str]) -> None:
         """Keep versions, as a whole and durably; raises `OSError`."""
         lines = "".join(f"{number} {digest}\n" for number, digest in versions.items())
-        fresh = self.path.with_suffix(".new")
-        fresh.unlink(missing_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        try:
-            write_whole(descriptor, lines.encode("ascii"))
-        finally:
-            os.close(descriptor)
-        fresh.rename(self.path)
-        sync_folder(self.path.parent)
+        replace_file(self.path, lines.encode("ascii"))
