@@ -221,9 +221,12 @@ def test_what_lies_in_a_trash_can_be_copied_back_to_the_root_that_it_lies_in() -
         ("trash:31d", "trash:30d", False),
         ("trash:7d", "confirmation", False),
         ("confirmation", "trash:30d", False),
+        ("approval:physics:1", "approval:physics:2", True),
+        ("approval:physics:2", "approval:physics:1", False),
+        ("approval:approver:1", "approval:physics:2", False),
     ],
 )
-def test_a_policy_that_keeps_for_fewer_days_ends_nothing_that_runs(
+def test_a_policy_that_keeps_for_fewer_days_or_asks_fewer_people_ends_nothing_that_runs(
     now: str, then: str, *, asks_no_more_now: bool
 ) -> None:
     needs = [parse_obligations(text) or () for text in (now, then)]

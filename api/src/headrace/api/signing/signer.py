@@ -57,7 +57,6 @@ from headrace.guardrails import (
     digest,
     labels_record,
     missing_consent,
-    parse_obligations,
     permit_body,
     receipt_body,
     release,
@@ -65,6 +64,7 @@ from headrace.guardrails import (
     seal_plan,
     utc_time,
     why,
+    written_obligations,
 )
 
 _USED_APPROVALS = (
@@ -253,9 +253,8 @@ class Signer:
                 raise ServiceError(Code.DENIED_BY_POLICY, f"{why(decision)}{lost}")
             tx.info[_SHUT, transfer.id] = OutsideHours(opens, f"the hours of policy: {why(decision)}")
         tx.info[_DECIDED, transfer.id] = decision
-        sealed = _mapping(plan.fields["decision"])["obligations"]
-        asked_before = parse_obligations(";".join(map(str, sealed))) if isinstance(sealed, list) and sealed else ()
-        if not asks_no_more(decision.obligations, asked_before or ()):
+        asked_before = written_obligations(_mapping(plan.fields["decision"])["obligations"])
+        if not asks_no_more(decision.obligations, asked_before):
             raise ServiceError(
                 Code.NEEDS_CONFIRMATION, f"{why(decision)} That was not so when this was planned; plan again."
             )

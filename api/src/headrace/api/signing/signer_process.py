@@ -40,12 +40,14 @@ from headrace.guardrails import (
     PolicySet,
     ReleasedPlan,
     Submission,
+    asks_no_more,
     digest,
     redecide,
     release,
     seal,
     ticket_body,
     why,
+    written_obligations,
 )
 
 _log = logging.getLogger(__name__)
@@ -241,9 +243,7 @@ class SignerRules:
         decision = redecide(policies, str(decision_of_plan["context"]))
         if decision.outcome == "denied":
             raise ServiceError(Code.DENIED_BY_POLICY, why(decision))
-        written = decision_of_plan["obligations"]
-        sealed = set(map(str, written)) if isinstance(written, list) else set()
-        if not {str(need) for need in decision.obligations} <= sealed:
+        if not asks_no_more(decision.obligations, written_obligations(decision_of_plan["obligations"])):
             raise ServiceError(Code.NEEDS_CONFIRMATION, f"{why(decision)} The plan does not ask for that; plan again.")
         attempt = Attempt(
             transfer=asked.transfer,

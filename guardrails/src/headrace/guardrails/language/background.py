@@ -209,7 +209,7 @@ def _end_of(text: _Text, at: int) -> int | None:
     before = [one for one in said[:at] if one] if ends else []
     last = next((one for one in reversed(before) if one & _ACTIONS), frozenset())
     stopped = not _ASKED_OF_ONE.isdisjoint(last)
-    kinds = ["background", *([] if before else ["background before an order"])]
+    kinds = ["background", "background with a time", *([] if before else ["background before an order"])]
     patterns = [_pattern(kind) for kind in (*kinds, *(["background of a control"] if stopped else []))]
     for end in reversed(ends):
         clause = "".join(f"{_symbol(item)} " for item in items[at:end])
@@ -220,6 +220,7 @@ def _end_of(text: _Text, at: int) -> int | None:
         known = bool(purposeful and before) or any(pattern.fullmatch(clause) for pattern in patterns)
         silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
         silent |= {"select", "state", "copy"} if told else set()
+        silent |= _TIMES if _pattern("background with a time").fullmatch(clause) else set()
         if known and all(one <= silent for one in said[at:end]):
             return end
         beside = text.beside(at, end) if any(text.unknown[at:end]) else None

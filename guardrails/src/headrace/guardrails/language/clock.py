@@ -150,6 +150,8 @@ def _spoken(items: Sequence[Item], at: int) -> tuple[int, Clock, str] | None:
         return width + half, _twelve_hour(hour, minute, 0, which, ""), ""
     if oclock := phrase_at(items, at + width, "oclock")[0]:
         return width + oclock, Clock(hour, bare=True), ""
+    # "four in the morning": a part of the day behind it makes a number an hour.
+    told = told or (not minute and bool(phrase_at(items, at + width, "part_behind")[0]))
     # "five to ten" may be an amount.
     return (width, Clock(hour, minute, bare=True), "") if told else None
 

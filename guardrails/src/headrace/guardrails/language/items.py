@@ -75,7 +75,8 @@ def _without_fillers(items: Sequence[Item]) -> list[Item]:
     """Let the word before it own a "um", so that phrases and operators reach over it."""
     result: list[Item] = []
     for item in items:
-        if result and item.value is None and item.symbol in listed("filler"):
+        aside = item.symbol == "," and result and result[-1].symbol == "," and result[-1].last > result[-1].first + 1
+        if (result and item.value is None and item.symbol in listed("filler")) or aside:
             result[-1] = replace(result[-1], last=item.last)
         else:
             result.append(item)

@@ -107,4 +107,4 @@ def _facts(name: str, hit: Hit, readings: tuple[Reading, ...]) -> Chosen:
         # "only fetch *.mrc from A to B": a filter that names the verb.
         readings = (*readings, ("weak_action", verbs[0]))
     facts = tuple(Fact(slot, value, hit.words, hit.first, hit.last) for slot, value in readings)
-    return Chosen(name, facts, hit.words, hit.first, hit.last)
+    return Chosen(name, facts, hit.words, hit.first, hit.last, hit.line)

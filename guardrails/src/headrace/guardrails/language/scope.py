@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.language.grammar import ACTION_OF, heads_of
+from headrace.guardrails.language.grammar import ACTION_OF, heads_of, pattern_of
 from headrace.guardrails.language.phrases import listed, table
 
 if TYPE_CHECKING:
@@ -36,9 +38,8 @@ _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
 _TIMES = frozenset({"start", "window", "repeat"})
 # A size or an age, said of the files before it or of all.
 LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
-_SKIPS = heads_of("skip", "not") - listed("heads_no_skip")
-_ONLYS = heads_of("only") - listed("heads_no_only")
-_NEGATIONS = heads_of("not") | listed("denies")
+_HEADS = {kind: re.compile(pattern_of(f"{{{kind}}}")) for kind in ("only", "skip", "not")}
+"""How a span may begin that says which files are taken or left out, or that something is not to be."""
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
 _STATES = tuple(f" {words.split()[-1]}" for words in table("state"))
@@ -46,7 +47,38 @@ _SUBJECTS = frozenset({"what it is", "nouns"})
 # Who does it, right before a verb at the beginning of a clause: "they move A to B", "all jobs copy A to B".
 _DOERS = _SUBJECTS | {"it", "all", "transfers", "one transfer"}
 _ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders")
-_HEADS = _SKIPS | _ONLYS | _NEGATIONS
+_LONGEST_HEAD = 9
+_ENDS_SO = (" only", " alone", " exclusively", " nothing else")
+_EITHER_WAY = "say whether these are left out, too, or the only ones that are taken"
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(symbols: str) -> str:
+    """Give the kind of head that some words begin with, the longest one: "keep only" takes, "keep out" skips."""
+    words = symbols.split(" ")[:-1]
+    while words and words[0] in listed("opens_a_part"):
+        words = words[1:]
+    for end in range(min(len(words), _LONGEST_HEAD), 0, -1):
+        said = "".join(f"{word} " for word in words[:end])
+        if kind := next((kind for kind, heads in _HEADS.items() if heads.fullmatch(said)), ""):
+            return kind
+    return ""
+
+
+def _skips(span: Chosen) -> bool:
+    return _kind_of(span.symbols) in ("skip", "not")
+
+
+def _takes(span: Chosen) -> bool:
+    return _kind_of(span.symbols) == "only"
+
+
+def _negates(span: Chosen) -> bool:
+    return _kind_of(span.symbols) == "not" or span.first_word in listed("denies")
+
+
+def _has_head(span: Chosen) -> bool:
+    return bool(_kind_of(span.symbols)) or _negates(span)
 
 
 @dataclass(slots=True)
@@ -59,6 +91,8 @@ class _Scope:
     owner: Chosen | None = None
     apart: bool = False
     many: bool = False
+    left: Chosen | None = None
+    """What said last that files are left out."""
 
 
 def scoped(chosen: list[Chosen]) -> list[Chosen]:
@@ -84,16 +118,37 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         if reached is span and scope.before:
             reached = _carried(scope, span)
         result.append(reached)
+        if scope.left and _goes_on(scope.left, reached):
+            result[-1] = reached.doubted(_EITHER_WAY)
+        scope.left = reached if _leaves_out(reached) else scope.left
         # The head of a list reaches over all of it: "skip a, b and c".
         if reached is span and scope.before and _names_alone(scope, span):
             doubt = f"say whether `{span.words}` is said of these files alone"
             result[_index(result, scope.before)] = scope.before.doubted(doubt)
-        if reached is span or scope.before is None:
+        # What fills nothing, as "anything", does not end the reach of an exclusion.
+        if (reached is span and (span.facts or not _excludes(scope.before))) or scope.before is None:
             scope.before = reached
         scope.in_list, scope.joiner = bool(scope.joiner), ""
         if not (span.slots & {"turn", "cue"} or span.name == "only"):
             scope.owner, scope.apart = (reached if span.slots & _OWNING and not field else None), False
     return _united(result)
+
+
+def _leaves_out(span: Chosen) -> bool:
+    limits = bool(span.slots) and span.slots <= LIMITS
+    return "exclude" in span.slots or (limits and (_skips(span) or span.name == CARRIED))
+
+
+def _goes_on(left: Chosen, span: Chosen) -> bool:
+    """Say whether names or a limit without a word of their own may go on with what is left out: "skip *.a; *.b"."""
+    if span.name == CARRIED or not span.is_certain or _has_head(span) or span.spoken.endswith(_ENDS_SO):
+        return False
+    names = span.slots == {"include"} and span.words[:1] in "*?.'\"`["
+    return names or (span.slots <= LIMITS and left.slots <= LIMITS)
+
+
+def _excludes(before: Chosen | None) -> bool:
+    return before is not None and before.says("cue", "exclude")
 
 
 def _index(spans: list[Chosen], span: Chosen) -> int:
@@ -104,7 +159,7 @@ def _guarded(before: Chosen, span: Chosen) -> Chosen:
     """Doubt an option right after a "no" or "not" that belongs to something else, or to nothing."""
     if before.last != span.first or not span.slots & OPTIONS:
         return span
-    if before.slots == {"turn"} and span.slots == {"include"} and span.first_word not in _ONLYS:
+    if before.slots == {"turn"} and span.slots == {"include"} and not _takes(span):
         # "all files but *.bak": what follows is left out, not taken.
         return span.doubted("say whether these are the only ones that are taken, or are left out")
     if f"{before.spoken} {span.first_word}" in listed("replaces"):
@@ -177,21 +232,25 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
     before, joiner = scope.before, scope.joiner or ("and" if span.spoken.startswith("and ") else "")
     if before is None or not before.facts:
         return span
-    head, own = before.first_word, span.first_word
-    if not joiner or own in _HEADS or ":" in own:
+    own = span.first_word
+    if not joiner or _has_head(span) or ":" in own:
         return _left_out(before, scope.joiner, span)
-    filters = before.slots <= FILTERS and bool(span.slots) and span.slots <= FILTERS
-    if filters and head in _SKIPS and "exclude" not in span.slots:
+    filters = before.slots <= FILTERS | {"drop_exclude"} and bool(span.slots) and span.slots <= FILTERS
+    if before.slots == {"drop_exclude"} and filters:
+        return span.doubted(f"say whether it goes with `{before.words}`")
+    if filters and _skips(before) and "exclude" not in span.slots:
         # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
         clear = own not in _COMPARING and not span.spoken.endswith(" only")
         if joiner in listed("joins_a_list") and len(span.facts) == 1 and clear:
             fact = span.facts[0]
             return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
-        return span.doubted("say whether these are skipped, too, or the only ones that are taken")
-    if filters and head in _ONLYS and joiner != "," and own not in _COMPARING:
+        return span.doubted(_EITHER_WAY)
+    if filters and before.slots == {"exclude"} and "exclude" not in span.slots and joiner != ",":
+        return span.doubted(_EITHER_WAY)
+    if filters and _takes(before) and joiner != "," and own not in _COMPARING:
         return span.doubted("say whether files must be both, or either")
     weakens = any(fact.value in (False, "none") for fact in span.facts)
-    negated = head in _NEGATIONS and before.slots <= _REACHED | {"delete_nothing"}
+    negated = _negates(before) and before.slots <= _REACHED | {"delete_nothing"}
     if negated and span.slots & _REACHED and joiner != "," and not weakens:
         return span.doubted("say whether `not` reaches this, too")
     return _left_out(before, scope.joiner, span)
@@ -199,15 +258,15 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
 
 def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     """Doubt what may say more of what is left out: an exception from it, or an age of it alone."""
-    if before.says("cue", "exclude") and before.last == span.first and span.slots == {"exclude"}:
+    if before.says("cue", "exclude") and span.slots == {"exclude"}:
         # "exclude everything but *.mrc": the exception of an exclusion is what is taken.
         return span.doubted(f"say whether it is left out, or is all that is taken, after `{before.words}`")
     if _excepts(before, joiner, span):
         return span.doubted(f"say whether it is left out, too, or taken in spite of `{before.words}`")
-    own_head = span.first_word in _HEADS
+    own_head = _has_head(span)
     left = bool(before.slots & LIMITS) and not listed("left_out").isdisjoint(before.spoken.split())
     if left and joiner and span.slots and span.slots <= FILTERS and not own_head:
-        return span.doubted("say whether these are left out, too, or the only ones that are taken")
+        return span.doubted(_EITHER_WAY)
     apart = joiner or own_head or span.spoken.endswith(" only")
     if before.slots == {"exclude"} and span.slots and span.slots <= LIMITS and not apart:
         # "skip *.tmp older than 2 days" leaves out old *.tmp, not every *.tmp.
@@ -228,8 +287,8 @@ def _excepts(before: Chosen, joiner: str, span: Chosen) -> bool:
     """Say whether an exception follows what is left out, or a limit: "no files over 1 GB except *.h5"."""
     if not before.facts or not before.slots <= FILTERS or span.slots != {"exclude"}:
         return False
-    said = listed("left_out", "meant_as_limit") if before.first_word not in _SKIPS else listed("left_out")
-    skips = before.first_word in _SKIPS | (listed("heads_no_skip") if before.slots == {"exclude"} else set())
+    skips = _skips(before)
+    said = listed("left_out") if skips else listed("left_out", "meant_as_limit")
     if span.spoken.startswith(tuple(listed("excepting"))):
         return skips or before.slots == {"exclude"} or not said.isdisjoint(before.spoken.split())
     return skips and before.first_word != "not" and span.first_word == "not" and joiner in ("", ",")
@@ -248,10 +307,10 @@ def _united(chosen: list[Chosen]) -> list[Chosen]:
             result.append(span)
             continue
         chooses = bool(span.facts) and span.slots <= FILTERS - {"exclude", "weak_action"}
-        chooses = chooses and span.first_word not in _SKIPS | _NEGATIONS
+        chooses = chooses and not _skips(span) and not _negates(span)
         names = chooses and first is not None and ("include" in span.slots) != ("include" in first.slots)
         joins = joiner not in ("", ",") or span.spoken.startswith(("and ", "plus ", "or "))
-        doubtful = names and joins and span.first_word not in _ONLYS | _COMPARING
+        doubtful = names and joins and not _takes(span) and span.first_word not in _COMPARING
         result.append(span.doubted(doubt) if doubtful else span)
         first, joiner = (span if chooses else None), ""
     return result

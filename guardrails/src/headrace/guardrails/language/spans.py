@@ -25,6 +25,8 @@ class Chosen:
     words: str
     first: int
     last: int
+    symbols: str = ""
+    """Its words as phrases see them, slips mended; a space behind each."""
 
     @cached_property
     def slots(self) -> frozenset[str]:

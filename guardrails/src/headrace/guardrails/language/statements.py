@@ -31,6 +31,11 @@ _PEOPLE = listed("person")
 _LITTLE = listed("plain.little")
 _BE, _HAVE = listed("verb_of.being"), listed("verb_of.having")
 _WAS = listed("verb_of.before")
+_WILL = listed("verb_of.future")
+_BEGINS = listed("launch", "verb_of.ending")
+_THINGS_APART = listed("thing_apart")
+_ACTORS = frozenset({"we", "i", "he", "she"})
+_DESCRIBES = listed("describes_a_thing")
 _PAST, _NOW = listed("verb_of.past"), listed("verb_of.present")
 _VERBS = _BE | _HAVE | _PAST | _NOW
 _DETERMINERS = listed("determiner.any")
@@ -81,7 +86,9 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
     times = [item.symbol in _TIME_VALUES for item in items]
     if not _is_timely(clause, items, words, verb, own=beside.timed):
         return False
-    known = [time or _is_plain(item) for time, item in zip(times, items, strict=True)]
+    described = [_describes_a_thing(words, at) for at in range(len(words))]
+    known = [time or apart or _is_plain(item) for time, apart, item in zip(times, described, items, strict=True)]
+    known[verb] = known[verb] or words[verb] in _WILL
     if beside.of_one:
         down = beside.resumes and "<ep>" in subject and not _SPOILS.isdisjoint(rest)
         return not down and all(one or _is_plain_of_one(item) for one, item in zip(known, items, strict=True))
@@ -102,7 +109,8 @@ def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[st
     if plain_word(clause[0]) == "since" and any(times):
         return False
     days = [item.value for item in items if item.symbol in _TIME_VALUES]
-    if words[verb] not in _BE | _HAVE and not _PEOPLE.isdisjoint(words[:verb]) and not hour:
+    by_people = not _PEOPLE.isdisjoint(words[:verb]) or _does_something(items, words)
+    if words[verb] not in _BE | _HAVE and by_people and not hour:
         own = own or all(isinstance(day, When) and not day.clock for day in days)
     return (
         "time" not in words[:verb] and not any(times[:verb]) and (own or not hour) and (own or past or not any(times))
@@ -195,9 +203,22 @@ def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
         if _is_short(words, at):
             return at
         regular = word.endswith("ed") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
-        if at and (word in _VERBS or regular) and words[at - 1] not in _ARTICLES:
+        if at and (word in _VERBS | _WILL or regular) and words[at - 1] not in _ARTICLES:
             return at
-    return None
+    return 1 if _does_something(items, words) else None
+
+
+def _does_something(items: Sequence[Item], words: Sequence[str]) -> bool:
+    """Say whether somebody does what no list knows to a thing that one knows: "we vacate the old building"."""
+    who, thing = words[:1], words[3:]
+    acts = len(words) > len(("we", "vacate", "the")) and items[1].symbol.startswith(UNKNOWN_MARK)
+    return (
+        acts
+        and who[0] in _ACTORS
+        and not words[1].endswith("ly")
+        and words[2] in _ARTICLES
+        and all(word in _THINGS_APART | _DESCRIBES or word.startswith("<") for word in thing)
+    )
 
 
 def _is_short(words: Sequence[str], at: int) -> bool:
@@ -217,11 +238,16 @@ def _is_plain(item: Item) -> bool:
         return False
     if "'" in word and word.partition("'")[0] in _PLAIN:
         return True
-    if word in _PLAIN or word in _VERBS or _NUMBERS.fullmatch(item.symbol):
+    if word in _PLAIN | _PEOPLE or word in _VERBS or _NUMBERS.fullmatch(item.symbol):
         return True
     if isinstance(item.value, Place):
         return item.symbol == "<ep>"
     return bool(_UNKNOWN.fullmatch(item.symbol)) and not word.endswith("ly")
+
+
+def _describes_a_thing(words: Sequence[str], at: int) -> bool:
+    """Say whether a word says which thing is meant that is none of the data: "the old building"."""
+    return words[at] in _DESCRIBES and at + 1 < len(words) and words[at + 1] in PLAIN_NOUNS - _DATA
 
 
 def _is_apart(subject: Sequence[Item]) -> bool:
@@ -238,6 +264,10 @@ def _opens_order(words: Sequence[str]) -> bool:
 def _says_no_wish(subject: Sequence[str], rest: Sequence[str], items: Sequence[Item]) -> bool:
     """Say whether what is told has no place for a requirement: no modal, no part of the data, no one who does it."""
     verb, after = rest[0], [word for word in rest[1:] if word not in _LINKS]
+    if verb in _WILL:
+        # What others will do, and to nothing of the data: "I will think about it" is a doubt.
+        others = bool(subject) and (subject[-1] in _PEOPLE or subject[-1] in PLAIN_NOUNS)
+        return others and _BEGINS.isdisjoint(rest) and _PRONOUNS.isdisjoint(rest) and not _is_about_data(items[1:])
     if any(_stands_alone(rest, at) for at in range(1, len(rest))):
         return False
     if ("to" in rest[1:2] and rest[2:3] and rest[2] not in _DETERMINERS) or "going to" in " ".join(rest):

@@ -180,18 +180,28 @@ def _peels(text: str, start: int, end: int) -> bool:
         # `..` at the end of a path must stay visible to the rail that refuses it.
         return before != "." or "/" not in chunk
     if last == "?" and ("*" in chunk or "?" in chunk[:-1] or end < len(text.rstrip())):
-        if _NEW_SENTENCE.match(text, end):
-            return True
-        one = chunk.count("?") == 1 and "*" not in chunk
-        named = any(character in chunk for character in "/_.[")
-        return one and (not named or _ends_question(text[:start]))
+        return bool(_NEW_SENTENCE.match(text, end)) or _ends_question(text, start, end)
     return True
 
 
-def _ends_question(before: str) -> bool:
-    """Say whether a place behind these words may end a question that asks for something and names a place before it."""
-    sentence = re.split(r"[.!?]\s", before.lower())[-1]
-    return "/" in sentence and any(f" {opener} " in f" {sentence}" for opener in listed("asked_for"))
+def _ends_question(text: str, start: int, end: int) -> bool:
+    """Say whether the last character, a question mark, ends a question and is no part of a pattern."""
+    chunk, asked = text[start:end], _asks(text[:start])
+    if "*" in chunk:
+        # A question ends with a mark of its own: "will you skip *.lock?" leaves out `*.lock`.
+        return asked and end == len(text.rstrip())
+    named = any(character in chunk for character in "/_.[")
+    return chunk.count("?") == 1 and (not named or (asked and "/" in _sentence(text[:start])))
+
+
+def _asks(before: str) -> bool:
+    """Say whether these words open a question that asks for something."""
+    return any(f" {opener} " in f" {_sentence(before)}" for opener in listed("asked_for"))
+
+
+def _sentence(before: str) -> str:
+    """Give the sentence that these words end in."""
+    return re.split(r"[.!?]\s", before.lower())[-1]
 
 
 def _mark(text: str, start: int, end: int) -> Token:

@@ -166,9 +166,24 @@ def parse_obligations(text: str) -> tuple[Obligation, ...] | None:
 
 
 def asks_no_more(now: Iterable[Obligation], then: Collection[Obligation]) -> bool:
-    """Whether all that is asked now was asked then; what is kept in a trash may be kept for fewer days now."""
-    kept = max((need.days for need in then if isinstance(need, KeepsDeleted)), default=0)
-    return all(need in then or (isinstance(need, KeepsDeleted) and need.days <= kept) for need in now)
+    """Whether all that is asked now was asked then; fewer approvals, or fewer days in a trash, are no more."""
+    kept = kept_days(then) or 0
+    approvals = {need.by: need.count for need in merge_obligations(set(then)) if isinstance(need, NeedsApproval)}
+
+    def was_asked(need: Obligation) -> bool:
+        if isinstance(need, KeepsDeleted):
+            return need.days <= kept
+        if isinstance(need, NeedsApproval):
+            return need.count <= approvals.get(need.by, 0)
+        return need in then
+
+    return all(map(was_asked, now))
+
+
+def written_obligations(sealed: object) -> tuple[Obligation, ...]:
+    """Read the obligations of a sealed plan; none where they can't be read, so that whatever is asked now is more."""
+    texts = ";".join(map(str, sealed)) if isinstance(sealed, list) else ""
+    return (parse_obligations(texts) or ()) if texts else ()
 
 
 def merge_obligations(needs: "frozenset[Obligation] | set[Obligation]") -> tuple[Obligation, ...]:

@@ -1,0 +1,61 @@
+"""How far "only", "skip" and "except" reach, over all ways that we know to say which files are taken or left out."""
+
+import pytest
+from tests.pure.language.made import ROUTE, read
+from tests.pure.language.test_combinations import TAILS
+
+GIGABYTE = 10**9
+TAKEN = [tail for tail, slots in TAILS if set(slots) == {"include"}]
+LEFT_OUT = [tail for tail, slots in TAILS if set(slots) == {"exclude"}]
+
+
+def test_there_are_ways_to_take_files_and_to_leave_them_out() -> None:
+    assert len(TAKEN) > 15
+    assert len(LEFT_OUT) > 25
+
+
+@pytest.mark.parametrize(
+    "tail", [*TAKEN, "keep only *.mrc", "we only want *.mrc", "with only *.mrc", "filter for *.mrc"]
+)
+@pytest.mark.parametrize(
+    ("joined", "inverted"),
+    [("files over 1 GB", "max_size"), ("files newer than 2 days", "modified_before"), ("files over 1 GB", "exclude")],
+)
+def test_a_limit_behind_what_is_taken_is_never_read_as_one_of_what_is_left_out(
+    tail: str, joined: str, inverted: str
+) -> None:
+    answer = read(f"{ROUTE}, {tail} and {joined}")
+    assert answer.outcome != "intent" or inverted not in answer.intent.to_json()
+
+
+@pytest.mark.parametrize("tail", [*LEFT_OUT, "all except *.tmp", "everything but *.tmp", "keep out *.tmp"])
+def test_a_limit_behind_what_is_left_out_is_never_read_as_one_of_what_is_taken(tail: str) -> None:
+    answer = read(f"{ROUTE}, {tail} and files over 1 GB")
+    assert answer.outcome != "intent" or "min_size" not in answer.intent.to_json()
+
+
+@pytest.mark.parametrize("except_", ["except", "other than", "apart from", "but"])
+@pytest.mark.parametrize("leaving", ["without anything", "excluding anything", "leaving out everything", "skip all"])
+def test_what_is_excepted_from_an_exclusion_is_asked_about(leaving: str, except_: str) -> None:
+    assert read(f"{ROUTE}, {leaving} {except_} *.mrc").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "slot", "names"),
+    [
+        ("will you please sync krios1:/a to archive:/a, skipping *.lock?", "exclude", ["*.lock"]),
+        ("can you copy krios1:/a to archive:/a, only *.tif??", "include", ["*.tif?"]),
+        ("copy krios1:/a to archive:/a, only *.tif?", "include", ["*.tif?"]),
+    ],
+)
+def test_the_mark_of_a_question_is_no_part_of_a_pattern(words: str, slot: str, names: list[str]) -> None:
+    answer = read(words)
+    assert answer.outcome == "intent"
+    assert answer.intent.to_json()[slot] == names
+
+
+@pytest.mark.parametrize(
+    "told", ["I will look after it", "We will join", "The team will start on Friday", "The boss will think about it"]
+)
+def test_what_somebody_will_do_to_the_order_is_asked_about(told: str) -> None:
+    assert read(f"{ROUTE}. {told}.").outcome == "ask"
