@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,10 +10,13 @@ from tests.servers.site import Site, settled, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 
+from headrace.api.planning import words
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
 from headrace.guardrails import verify
+from headrace.guardrails.intents import Context, Interpretation
+from headrace.guardrails.language import interpret
 
 
 def one_file(site: Site, text: str = "a") -> None:
@@ -100,6 +104,30 @@ async def test_a_plan_that_preserves_nothing_says_so_and_a_follow_up_keeps_it(si
 async def test_words_for_something_else_are_no_plan(site: Site) -> None:
     plan = await site.ada.ask("list my transfers")
     assert (plan.state, [one.slot for one in plan.questions]) == (m.PlanState.ASK, ["action"])
+
+
+@pytest.mark.anyio
+async def test_who_has_many_long_texts_read_keeps_nobody_else_waiting(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mal, held, original = await site.person("mal", "requester"), threading.Event(), interpret
+
+    def slow(text: str, context: Context) -> Interpretation:
+        if text == "slow":
+            held.wait()
+        return original(text, context)
+
+    monkeypatch.setattr(words, "interpret", slow)
+    # More than the threads of the event loop's own pool.
+    long = [asyncio.create_task(mal.port.interpret(m.InterpretRequest(text="slow"))) for _ in range(40)]
+    try:
+        await asyncio.sleep(0)
+        reading = site.ada.port.interpret(m.InterpretRequest(text="copy lab:/set to archive:/set"))
+        assert (await asyncio.wait_for(reading, 20)).outcome == "intent"
+        assert not any(one.done() for one in long)
+    finally:
+        held.set()
+        await asyncio.gather(*long)
 
 
 @pytest.mark.anyio

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
-from typing import get_args
+from types import FrameType
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -29,6 +30,9 @@ from headrace.guardrails.language import (
     interpret,
 )
 from headrace.guardrails.language.tokens import scan
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOW = CONTEXT.now
@@ -409,3 +413,27 @@ def test_the_same_words_get_the_same_answer_in_every_process_and_thread() -> Non
 def test_a_filler_changes_no_reading(words: str, filler: str) -> None:
     plain, filled = read(f"{ROUTE}, {words.replace('{} ', '')}"), read(f"{ROUTE}, {words.format(filler)}")
     assert (filled.outcome, filled.intent) == (plain.outcome, plain.intent)
+
+
+def lines_for(text: str) -> int:
+    """Count the lines of Python that a reading executes, a line of a loop each time."""
+    lines = 0
+
+    def count(_frame: FrameType | None, event: str, _of: object) -> "TraceFunction":
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    before = sys.gettrace()
+    sys.settrace(count)
+    try:
+        interpret(text, CONTEXT)
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("piece", [",", "!", "(", ".", ";", " a:"])
+def test_a_text_of_twice_the_length_takes_about_twice_as_much(piece: str) -> None:
+    interpret(piece * 300, CONTEXT)
+    assert lines_for(piece * 1200) < 2.3 * lines_for(piece * 600)

@@ -59,3 +59,27 @@ def test_the_mark_of_a_question_is_no_part_of_a_pattern(words: str, slot: str, n
 )
 def test_what_somebody_will_do_to_the_order_is_asked_about(told: str) -> None:
     assert read(f"{ROUTE}. {told}.").outcome == "ask"
+
+
+DENIALS = ["please no", "better not", "rather not", "oh no", "no no", "not that", "better not please", "or no, no no"]
+
+
+@pytest.mark.parametrize("denial", DENIALS)
+@pytest.mark.parametrize("order", ["move krios1:/a to archive:/a", "overwrite, copy krios1:/a to archive:/a"])
+def test_a_denial_right_before_an_order_is_never_passed_over(denial: str, order: str) -> None:
+    for words in (f"{denial} {order}", f"Hi, {denial} {order}"):
+        answer = read(words)
+        # "no overwrite" is a wish of its own.
+        assert answer.outcome == "ask" or answer.intent.on_conflict == "skip"
+
+
+@pytest.mark.parametrize("taken_back", ["no, ", "no wait, ", "scratch that, ", "hold on. ", "no wait "])
+def test_an_order_said_anew_is_the_order(taken_back: str) -> None:
+    assert read(f"{taken_back}copy krios1:/a to archive:/a").outcome == "intent"
+
+
+@pytest.mark.parametrize("mark", ["; ", ". ", ": ", "! ", " (", "\n", " - ", "; also ", ". Also "])
+@pytest.mark.parametrize("leaving", ["except *.raw", "skip *.raw", "leave out *.raw", "don't copy *.raw"])
+def test_names_behind_what_is_left_out_are_never_taken_without_a_question(leaving: str, mark: str) -> None:
+    answer = read(f"{ROUTE}, {leaving}{mark}*.cfg{')' if '(' in mark else ''}")
+    assert answer.outcome != "intent" or "include" not in answer.intent.to_json()

@@ -4,7 +4,6 @@ Whatever it was, it meets the same resolution: endpoints by their registered nam
 question.
 """
 
-import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -19,6 +18,7 @@ from headrace.api.planning.intents import changed, from_reading, is_transfer, se
 from headrace.api.planning.model_reading import ModelReading
 from headrace.api.planning.origins import origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
+from headrace.api.policy.deciding import Deciding
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
@@ -76,6 +76,8 @@ class Words:
         self._core = core
         self._model = model
         self._endpoints = endpoints
+        # A long text takes a second: who sends many waits for them, and nobody else does.
+        self._reading = Deciding("reading of words")
 
     async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         """Read a request to plan; `before` is the earlier plan that a follow-up is about."""
@@ -103,14 +105,15 @@ class Words:
 
     async def _read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         context = await self._context(caller, request.words or "", request.timezone, before)
-        read = await asyncio.to_thread(interpret, request.words, context) if request.words is not None else None
+        person = caller.principal.id
+        read = await self._reading.run(person, interpret, request.words, context) if request.words is not None else None
         if request.intent is None and request.changes is None:
             found, told = read or Interpretation("ask", Intent()), ""
             if self._model is not None and found.outcome == "ask" and before is None:
-                found, told = await self._model.read(caller.principal.id, request.words or "", context, found)
+                found, told = await self._model.read(person, request.words or "", context, found)
             return replace(self._to_plan(caller, found, context, before), model=told)
         typed = request.intent or changed(_intent_of(before), request.changes or m.Changes())
-        answer = await asyncio.to_thread(check_intent, to_reading(typed), context)
+        answer = await self._reading.run(person, check_intent, to_reading(typed), context)
         if answer.outcome != "intent" or answer.intent.source is None or answer.intent.destination is None:
             return _stopped(answer, context)
         if read is not None and (stopped := _held_against(read, answer.intent, context, before)):
@@ -125,11 +128,12 @@ class Words:
         if (request.text is None) == (request.intent is None):
             raise ServiceError(Code.INVALID_REQUEST, "give words or an intent, and not both", fields=("text", "intent"))
         context = await self._context(caller, request.text or "", request.timezone, before)
+        person = caller.principal.id
         if request.intent is not None:
             typed = to_reading(request.intent)
-            answer = replace(await asyncio.to_thread(check_intent, typed, context), intent=typed)
+            answer = replace(await self._reading.run(person, check_intent, typed, context), intent=typed)
         else:
-            answer = await asyncio.to_thread(interpret, request.text or "", context)
+            answer = await self._reading.run(person, interpret, request.text or "", context)
         complete = answer.outcome == "intent"
         transfer = from_reading(answer.intent, request.intent) if complete and is_transfer(answer.intent) else None
         refused = self._refused(transfer, {span.slot: span.text for span in answer.spans})

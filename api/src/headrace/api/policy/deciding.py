@@ -1,4 +1,4 @@
-"""Decides off the event loop: one decision on a folder evaluates the rules once for each place in it that they name."""
+"""Decides and reads off the event loop: a decision evaluates rules for each place in a folder, a text may be long."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Deciding:
         self._turns = WeakValueDictionary[str, asyncio.Lock]()
 
     async def run(self, person: str, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do what decides on a request of this person, in one of the threads."""
+        """Do what decides on a request of this person, or reads one, in one of the threads."""
         turn = self._turns.setdefault(person, asyncio.Lock())
         async with turn:
             return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *args, **kwargs))

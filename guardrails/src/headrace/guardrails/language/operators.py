@@ -158,11 +158,11 @@ def _asked(span: Chosen) -> Chosen:
 
 def _open_buts(chosen: list[Chosen]) -> list[Chosen]:
     """Ask about a "but" after which nothing comes that was understood as a wish: "copy it, but", "thanks but no"."""
-    result = list(chosen)
-    for at, span in enumerate(chosen):
-        rest = next((n for n in range(at + 1, len(chosen)) if _is_mark(chosen[n], _ENDS)), len(chosen))
-        wish = next_fact(chosen[at + 1 : rest]) if span.says("turn", "but") else span
-        if wish is None or (wish is not span and "retract" in wish.slots):
+    result, wish = list(chosen), None
+    for at in range(len(chosen) - 1, -1, -1):
+        span, following = chosen[at], wish
+        wish = None if _is_mark(span, _ENDS) else span if span.facts else wish
+        if span.says("turn", "but") and (following is None or "retract" in following.slots):
             facts = tuple(replace(fact, slot="exclude") for fact in span.facts)
             result[at] = replace(span, facts=facts).doubted("say what is left out, or what is different")
     return result
@@ -170,11 +170,13 @@ def _open_buts(chosen: list[Chosen]) -> list[Chosen]:
 
 def _open_ends(chosen: list[Chosen]) -> list[Chosen]:
     """Ask about a conjunction after which the sentence ends: "copy A to B and then"."""
-    result = list(chosen)
+    result, ends = list(chosen), _ends_behind(chosen)
     for at, span in enumerate(chosen):
         # "alright then" says yes.
+        if not ends[at] or not _joins(span):
+            continue
         answers = span.spoken == "then" and all(one.slots <= _SAYS_NOTHING | {"confirm"} for one in result[:at])
-        if _joins(span) and _ends_after(chosen, at) and not answers:
+        if not answers:
             doubt = Doubt(f"`{span.words}`: say what comes after it, or leave it out")
             result[at] = replace(span, facts=(Fact("action", doubt, span.words, span.first, span.last),))
     return result
@@ -186,16 +188,16 @@ def _joins(span: Chosen) -> bool:
     return conjunction or (steps and span.spoken not in listed("ends_afterwards"))
 
 
-def _ends_after(chosen: Sequence[Chosen], at: int) -> bool:
-    for before, span in pairwise(chosen[at:]):
-        if before.last != span.first:
-            return False
-        if not span.words or _is_mark(span, _ENDS) or span.name in ("thanks", "greeting"):
-            return True
-        silent = span.spoken in listed("softens") or span.name == "articles"
-        if not silent or not span.slots <= _SAYS_NOTHING:
-            return False
-    return False
+def _ends_behind(chosen: Sequence[Chosen]) -> list[bool]:
+    """Say of each span whether its sentence ends behind it, or behind words beside the point."""
+    ends = [False] * len(chosen)
+    for at in range(len(chosen) - 2, -1, -1):
+        span = chosen[at + 1]
+        if chosen[at].last == span.first:
+            silent = span.spoken in listed("softens") or span.name == "articles"
+            ended = not span.words or _is_mark(span, _ENDS) or span.name in ("thanks", "greeting")
+            ends[at] = ended or (silent and span.slots <= _SAYS_NOTHING and ends[at + 1])
+    return ends
 
 
 def _retimed(chosen: list[Chosen]) -> list[Chosen]:
@@ -206,13 +208,15 @@ def _retimed(chosen: list[Chosen]) -> list[Chosen]:
     result = list(chosen)
     for at, span in enumerate(chosen):
         value = span.facts[0].value if len(span.facts) == 1 and span.slots <= _TIMES else None
+        if value is None:
+            continue
         bare = isinstance(value, When) and value.words == span.words and span.slots == {"start"}
         before = next((n for n in range(at - 1, -1, -1) if result[n].slots & (_TIMES | LIMITS)), at)
         run = list(takewhile(lambda one: one.slots <= _CORRECTS, reversed(chosen[before + 1 : at])))
         corrects = any(map(_takes_back, run)) or (bare and any(map(_takes_back, chosen[at + 1 : at + 2])))
         alone = bare and before + len(run) + 1 == at and result[before].is_certain
         alone = alone and result[before].slots <= {"deadline", "window"}
-        if value is None or result[before].slots == span.slots or not (corrects or alone):
+        if result[before].slots == span.slots or not (corrects or alone):
             continue
         if corrects and bare and result[before].slots == {"deadline"} and len(result[before].facts) == 1:
             result[at] = replace(span, facts=(replace(span.facts[0], slot="deadline"),))
@@ -232,16 +236,13 @@ def _rebound(chosen: list[Chosen]) -> list[Chosen]:
     result = _retimed(chosen)
     for at in range(len(result)):
         span = result[at]
+        if not _takes_back(span) or span.name == _TAKEN_BACK:
+            continue
         after = next((n for n in range(at + 1, len(result)) if not result[n].slots <= _CORRECTS), -1)
         # "to A every night, I mean to B" takes back where to, and no more.
         passed = _PASSED if result[after].slots <= _ENDS_OF_A_WAY else frozenset[str]()
         before = next((n for n in range(at - 1, -1, -1) if not result[n].slots <= passed), -1)
-        if (
-            _takes_back(span)
-            and span.name != _TAKEN_BACK
-            and min(before, after) >= 0
-            and _replaces(result, before, after)
-        ):
+        if min(before, after) >= 0 and _replaces(result, before, after):
             for n in (before, *range(at, after)):
                 result[n] = replace(result[n], facts=(), name=_TAKEN_BACK)
     return result
@@ -274,6 +275,9 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
         elif span.says("turn", "corrects") and said and _another_order(chosen, at):
             doubt = Doubt(f"`{span.words}` takes something back: say only what is to be done")
             result.append(replace(span, facts=tuple(replace(one, slot="action", value=doubt) for one in span.facts)))
+        elif taken_back and _denies_the_next(chosen, at):
+            doubt = Doubt(f"`{span.words}` before an order: say only what is to be done")
+            result.append(replace(span, facts=tuple(replace(one, slot="action", value=doubt) for one in span.facts)))
         elif taken_back or (span.says("turn", "corrects") and not said):
             opening = (replace(fact, slot="marker", value="opening") for fact in span.facts)
             result.append(replace(span, facts=tuple(opening)))
@@ -281,6 +285,14 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
             result.append(span)
         said = said or any(fact.slot not in _SAYS_NOTHING and fact.value != "heard" for fact in span.facts)
     return result
+
+
+def _denies_the_next(chosen: Sequence[Chosen], at: int) -> bool:
+    """Say whether what takes something back may deny what follows without a mark: "better not move A to B"."""
+    said = chosen[at].spoken
+    denies = said.split()[-1] in listed("denies") or said.endswith("not that")
+    clause = takewhile(lambda one: any(map(str.isalnum, one.words)), chosen[at + 1 :])
+    return denies and any(one.slots - _SAYS_NOTHING for one in clause)
 
 
 def _another_order(chosen: Sequence[Chosen], at: int) -> bool:

@@ -235,7 +235,7 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
     own = span.first_word
     if not joiner or _has_head(span) or ":" in own:
         return _left_out(before, scope.joiner, span)
-    filters = before.slots <= FILTERS | {"drop_exclude"} and bool(span.slots) and span.slots <= FILTERS
+    filters = before.slots <= FILTERS | {"drop_exclude", "flag"} and bool(span.slots) and span.slots <= FILTERS
     if before.slots == {"drop_exclude"} and filters:
         return span.doubted(f"say whether it goes with `{before.words}`")
     if filters and _skips(before) and "exclude" not in span.slots:
@@ -245,7 +245,7 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
             fact = span.facts[0]
             return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
         return span.doubted(_EITHER_WAY)
-    if filters and before.slots == {"exclude"} and "exclude" not in span.slots and joiner != ",":
+    if filters and "exclude" in before.slots and "exclude" not in span.slots and joiner != ",":
         return span.doubted(_EITHER_WAY)
     if filters and _takes(before) and joiner != "," and own not in _COMPARING:
         return span.doubted("say whether files must be both, or either")
