@@ -5,7 +5,7 @@ from tests.pure.language.made import ROUTE, read
 
 OFFERED = [
     (f"{ROUTE}. Our users complained about slow home directories last time.", f"{ROUTE}."),
-    (f"{ROUTE}, because the campus uplink is shared with the teaching rooms.", f"{ROUTE}."),
+    (f"{ROUTE}, because the teaching rooms complained about the uplink.", f"{ROUTE}."),
     (f"The beamtime finished yesterday and everybody is tired. {ROUTE}", ROUTE),
     (f"The fan has been replaced (thanks Bill!), so please {ROUTE}", f"so please {ROUTE}"),
     (f"I should have asked you much earlier: {ROUTE}; the students love these recordings.", f"{ROUTE}."),

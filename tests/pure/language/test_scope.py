@@ -83,3 +83,53 @@ def test_an_order_said_anew_is_the_order(taken_back: str) -> None:
 def test_names_behind_what_is_left_out_are_never_taken_without_a_question(leaving: str, mark: str) -> None:
     answer = read(f"{ROUTE}, {leaving}{mark}*.cfg{')' if '(' in mark else ''}")
     assert answer.outcome != "intent" or "include" not in answer.intent.to_json()
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "files up to 10 GB in total",
+        "only files up to 10 GB altogether",
+        "between 08:00 and 18:00 at most 1 Gb/s",
+        "from 08:00 to 18:00 no faster than 1 Gb/s",
+        "low priority between 08:00 and 18:00",
+        "also *.mrc",
+        "*.mrc too",
+        "*.mrc as well",
+        "and *.mrc",
+        "include *.mrc too",
+        "delete extras (*.tmp)",
+        "without overwriting; deleting the source",
+        "excluding !*.mrc",
+        "skip files over 5 GB; older than 2 days",
+    ],
+)
+def test_what_may_be_said_of_a_part_alone_is_asked_about(tail: str) -> None:
+    assert read(f"sync krios1:/a to archive:/a, {tail}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "between 22:00 and 06:00, at most 1 Gb/s",
+        "between 22:00 and 06:00 at 1 Gb/s",
+        "*.mrc",
+        "and only *.mrc",
+        "and skip *.mrc too",
+        "without temporary files (*.tmp)",
+        "skip the logs, i.e. *.log",
+        "skip *.tmp; modified since 2026-11-20",
+        "with delete (encrypted)",
+    ],
+)
+def test_what_is_said_of_the_whole_is_not(tail: str) -> None:
+    assert read(f"sync krios1:/a to archive:/a, {tail}").outcome == "intent"
+
+
+@pytest.mark.parametrize("denial", ["better not", "rather not", "please never", "I'd say no"])
+@pytest.mark.parametrize("option", ["overwrite anything", "delete extras", "encrypt"])
+def test_an_option_behind_a_denial_is_never_taken_as_said(denial: str, option: str) -> None:
+    answer = read(f"{denial} {option}, sync krios1:/a to archive:/a")
+    assert answer.outcome == "ask" or not (
+        answer.intent.on_conflict == "overwrite" or answer.intent.delete_extraneous or answer.intent.encryption
+    )

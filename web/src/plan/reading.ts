@@ -21,6 +21,7 @@ const PLAIN: ReadonlySet<string> = new Set([
   "clear",
   "cue",
   "dismiss",
+  "drop_exclude",
   "flag",
   "for",
   "foreign",

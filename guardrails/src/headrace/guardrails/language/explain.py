@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.text import shown
+from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.canonical import canonical_sentence
 
 if TYPE_CHECKING:
@@ -12,7 +14,9 @@ if TYPE_CHECKING:
 
     from headrace.guardrails.intents.answer import Interpretation
 
-_COURTESY = "-"
+_SLOTS = frozenset(field.name for field in fields(Intent))
+_OPEN = "?"
+"""How a slot is shown that is asked about: what its words mean is open."""
 _PLURALS = {"intent": "Understood", "ask": "Not yet clear", "refuse": "Refused"}
 
 
@@ -25,13 +29,14 @@ def _lines(answer: Interpretation) -> Iterator[str]:
     yield f"{_PLURALS[answer.outcome]}."
     for refusal in answer.refusals:
         yield f"  refused: {refusal.message} [{refusal.rule}]"
-    spans = [span for span in answer.spans if span.slot != _COURTESY]
+    spans = [span for span in answer.spans if span.slot in _SLOTS]
     if spans and answer.outcome != "refuse":
         width = min(44, max(len(shown(span.text)) for span in spans))
         yield ""
         yield f"  {'words'.ljust(width)}  slot: reading"
         for span in spans:
-            yield f"  {shown(span.text).ljust(width)}  {span.slot}: {shown(span.reading)}"
+            reading = _OPEN if span.slot in answer.ask else shown(span.reading)
+            yield f"  {shown(span.text).ljust(width)}  {span.slot}: {reading}"
     if answer.questions:
         yield ""
         for question in answer.questions:

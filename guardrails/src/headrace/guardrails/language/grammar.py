@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     Meaning = Callable[[Hit], Sequence[Reading]]
 
-# Earlier files win when two spans of the same length fill different slots in a harmless way.
+# Of two readings of one span that differ, all slots are asked about; where one fills nothing, the earlier holds.
 FILES = (
     "lexicon", "refusals", "forms", "flags", "places", "deletes", "options", "rates", "filters", "schedules", "actions",
     "controls", "followups", "steps", "foreign", "cues", "courtesy", "slips", "values", "closed",

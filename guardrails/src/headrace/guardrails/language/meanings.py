@@ -51,6 +51,8 @@ def names_of(hit: Hit) -> tuple[str, ...] | Doubt:
             found.extend(f"{name.rstrip('/')}/" if n in folders else name for n, name in enumerate(value))
         elif isinstance(value, Place) and value.path is not None and value.name is None and value.path[0] != "/":
             found.append(value.path)
+    if any(name.startswith("!") for name in found):
+        return Doubt(f"`{hit.words}`: a pattern that begins with `!` denies nothing here: say only, or skip")
     return tuple(found)
 
 

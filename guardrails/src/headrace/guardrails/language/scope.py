@@ -48,6 +48,8 @@ _SUBJECTS = frozenset({"what it is", "nouns"})
 _DOERS = _SUBJECTS | {"it", "all", "transfers", "one transfer"}
 _ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders")
 _LONGEST_HEAD = 9
+_CAPPED = re.compile(pattern_of("[with|at|by|use|using] {at_most}"))
+_LOSES = frozenset({"delete_source", "delete_extraneous"})
 _ENDS_SO = (" only", " alone", " exclusively", " nothing else")
 _EITHER_WAY = "say whether these are left out, too, or the only ones that are taken"
 
@@ -91,6 +93,8 @@ class _Scope:
     owner: Chosen | None = None
     apart: bool = False
     many: bool = False
+    denied: Chosen | None = None
+    """What said last that an option is not to be."""
     left: Chosen | None = None
     """What said last that files are left out."""
 
@@ -118,6 +122,7 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         if reached is span and scope.before:
             reached = _carried(scope, span)
         result.append(reached)
+        _look_back(result, scope)
         if scope.left and _goes_on(scope.left, reached):
             result[-1] = reached.doubted(_EITHER_WAY)
         scope.left = reached if _leaves_out(reached) else scope.left
@@ -129,9 +134,26 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
         if (reached is span and (span.facts or not _excludes(scope.before))) or scope.before is None:
             scope.before = reached
         scope.in_list, scope.joiner = bool(scope.joiner), ""
-        if not (span.slots & {"turn", "cue"} or span.name == "only"):
+        if not (span.slots & {"turn", "cue"} or span.name == "only" or span.words == "("):
             scope.owner, scope.apart = (reached if span.slots & _OWNING and not field else None), False
-    return _united(result)
+    return _added(_united(result))
+
+
+def _look_back(result: list[Chosen], scope: _Scope) -> None:
+    """Doubt what the last span makes doubtful: what it says of the one before it, or that one of it."""
+    span, before = result[-1], result[-2] if len(result) > 1 else None
+    adjacent = before is not None and before.last == span.first
+    if before and adjacent and span.spoken in listed("all_together") and before.slots & {"max_size", "min_size"}:
+        result[-2] = before.doubted("a plan limits the size of each file, and not of all together")
+    both = {"window"} if before is None else {*before.slots, *span.slots}
+    capped = span.slots == {"priority"} or bool(_CAPPED.match(span.symbols))
+    alone = before and (before.slots == {"priority"} or (before.slots == {"window"} and capped))
+    if before and adjacent and alone and both in ({"window", "rate_limit_bps"}, {"window", "priority"}):
+        result[-1] = span.doubted(f"say whether it holds for the whole transfer, or is said with `{before.words}`")
+    if scope.denied and span.first_word.endswith("ing") and span.slots & _LOSES and span.is_certain:
+        result[-1] = span.doubted(f"say whether it is to be done, after `{scope.denied.words}`")
+    if span.facts:
+        scope.denied = span if _negates(span) and span.slots & _REACHED else None
 
 
 def _leaves_out(span: Chosen) -> bool:
@@ -139,11 +161,39 @@ def _leaves_out(span: Chosen) -> bool:
     return "exclude" in span.slots or (limits and (_skips(span) or span.name == CARRIED))
 
 
+def _added(chosen: list[Chosen]) -> list[Chosen]:
+    """Doubt the first names of an order that may be taken in addition: "copy A to B, also *.mrc"."""
+    if not any(span.says("action", action) for span in chosen for action in ("copy", "sync", "move")):
+        return chosen
+    result = list(chosen)
+    for at, span in enumerate(chosen):
+        if span.slots <= FILTERS and span.slots & {"include", *LIMITS}:
+            before, after = chosen[at - 1] if at else None, chosen[at + 1] if at + 1 < len(chosen) else None
+            words = span.spoken.split()
+            adds = words[0] in listed("adds") or (after is not None and after.spoken in listed("adds_behind"))
+            adds = adds or (before is not None and before.spoken in listed("adds") | listed("joins_a_list"))
+            named = span.slots == {"include"} and (_is_bare(span) or span.first_word == "include")
+            if named and adds and span.is_certain:
+                result[at] = span.doubted("say whether these are all that is taken, or are taken as well")
+            break
+    return result
+
+
+def _is_bare(span: Chosen) -> bool:
+    return not _has_head(span) and not span.spoken.endswith(_ENDS_SO) and span.words[:1] in "*?.'\"`["
+
+
 def _goes_on(left: Chosen, span: Chosen) -> bool:
     """Say whether names or a limit without a word of their own may go on with what is left out: "skip *.a; *.b"."""
-    if span.name == CARRIED or not span.is_certain or _has_head(span) or span.spoken.endswith(_ENDS_SO):
+    if (
+        span.name == CARRIED
+        or not left.is_certain
+        or not span.is_certain
+        or _has_head(span)
+        or span.spoken.endswith(_ENDS_SO)
+    ):
         return False
-    names = span.slots == {"include"} and span.words[:1] in "*?.'\"`["
+    names = span.slots == {"include"} and _is_bare(span)
     return names or (span.slots <= LIMITS and left.slots <= LIMITS)
 
 
