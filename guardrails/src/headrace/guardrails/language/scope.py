@@ -50,7 +50,7 @@ _ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders")
 _LONGEST_HEAD = 9
 _CAPPED = re.compile(pattern_of("[with|at|by|use|using] {at_most}"))
 _LOSES = frozenset({"delete_source", "delete_extraneous"})
-_ENDS_SO = (" only", " alone", " exclusively", " nothing else")
+_ENDS_SO = tuple(f" {words}" for words in listed("only_behind"))
 _EITHER_WAY = "say whether these are left out, too, or the only ones that are taken"
 
 
@@ -141,19 +141,23 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
 
 def _look_back(result: list[Chosen], scope: _Scope) -> None:
     """Doubt what the last span makes doubtful: what it says of the one before it, or that one of it."""
-    span, before = result[-1], result[-2] if len(result) > 1 else None
-    adjacent = before is not None and before.last == span.first
-    if before and adjacent and span.spoken in listed("all_together") and before.slots & {"max_size", "min_size"}:
+    span = result[-1]
+    before = result[-2] if len(result) > 1 and result[-2].last == span.first else None
+    if before and before.slots & {"max_size", "min_size"} and span.spoken in listed("all_together"):
         result[-2] = before.doubted("a plan limits the size of each file, and not of all together")
-    both = {"window"} if before is None else {*before.slots, *span.slots}
-    capped = span.slots == {"priority"} or bool(_CAPPED.match(span.symbols))
-    alone = before and (before.slots == {"priority"} or (before.slots == {"window"} and capped))
-    if before and adjacent and alone and both in ({"window", "rate_limit_bps"}, {"window", "priority"}):
+    if before and _holds_in_hours(before, span):
         result[-1] = span.doubted(f"say whether it holds for the whole transfer, or is said with `{before.words}`")
     if scope.denied and span.first_word.endswith("ing") and span.slots & _LOSES and span.is_certain:
         result[-1] = span.doubted(f"say whether it is to be done, after `{scope.denied.words}`")
     if span.facts:
         scope.denied = span if _negates(span) and span.slots & _REACHED else None
+
+
+def _holds_in_hours(before: Chosen, span: Chosen) -> bool:
+    """Say whether a limit or a priority may hold in the hours beside it alone: "from 8:00 to 18:00 at most 1 Gb/s"."""
+    if before.slots == {"window"}:
+        return span.slots == {"priority"} or (span.slots == {"rate_limit_bps"} and bool(_CAPPED.match(span.symbols)))
+    return before.slots == {"priority"} and span.slots == {"window"}
 
 
 def _leaves_out(span: Chosen) -> bool:
@@ -172,7 +176,7 @@ def _added(chosen: list[Chosen]) -> list[Chosen]:
             words = span.spoken.split()
             adds = words[0] in listed("adds") or (after is not None and after.spoken in listed("adds_behind"))
             adds = adds or (before is not None and before.spoken in listed("adds") | listed("joins_a_list"))
-            named = span.slots == {"include"} and (_is_bare(span) or span.first_word == "include")
+            named = span.slots == {"include"} and (_is_bare(span) or span.first_word in listed("own_order"))
             if named and adds and span.is_certain:
                 result[at] = span.doubted("say whether these are all that is taken, or are taken as well")
             break
