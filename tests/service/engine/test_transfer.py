@@ -55,6 +55,19 @@ async def test_two_folders_of_one_node_are_copied_without_a_network(site: Site) 
     assert shape(node.root / "b") == shape(node.root / "a")
 
 
+async def test_a_move_between_two_nodes_that_share_a_folder_deletes_nothing(site: Site, tmp_path: Path) -> None:
+    source = await site.node("from")
+    (tmp_path / "to").symlink_to(source.root)
+    destination = await site.node("to")
+    (source.root / "proj").mkdir()
+    (source.root / "proj" / "results").write_bytes(b"only copy")
+    ends = {"source": {"node": source.key, "root": "data", "path": ["proj"]}}
+    ends |= {"destination": {"node": destination.key, "root": "data", "path": ["proj"]}}
+    ended = await site.run("tr_1", source, destination, action="move", delete_source=True, **ends)
+    assert (ended.outcome, ended.code, ended.retryable) == ("failed", "same_place", False)
+    assert (source.root / "proj" / "results").read_bytes() == b"only copy"
+
+
 async def test_nodes_that_accept_no_connections_have_no_way_to_each_other(site: Site) -> None:
     source, destination = await site.node("from", data_listen=""), await site.node("to", data_listen="")
     plant(source.root, files=1)

@@ -82,6 +82,8 @@ codes! {
     Stopped "stopped" MayHelp "It was stopped on request: resume it.";
     Internal "internal" MayHelp "The engine failed: report it with the node's log.";
     ProbeOver "probe_over" NeedsChange "The leg of a probe took its time: its result counts.";
+    // One file, or the whole attempt; at the end, because the numbers of the others stay.
+    SamePlace "same_place" NeedsChange "Source and destination are the same file or folder under two names, or one lies in the other: choose another destination.";
 }
 
 impl Code {

@@ -33,6 +33,8 @@ use crate::descriptors::patiently;
 const MAX_RENAME_RACES: u32 = 64;
 /// Longest symlink target that is read; longer ones are an error.
 const MAX_TARGET_BYTES: u64 = 4096;
+/// Most folders above one that are looked at: more than a path has components.
+const MAX_DEPTH_OF_ALL: usize = 4096;
 
 /// An exported folder, held open.
 #[derive(Debug)]
@@ -346,6 +348,34 @@ impl Dir {
     /// What `fstat` answers.
     pub fn stat(&self) -> io::Result<Stat> {
         Ok(rustix::fs::fstat(&self.handle)?)
+    }
+
+    /// Whether this folder is `other`, or lies in it, whatever names both were opened by. What a mount hides is not seen, nor what is above a
+    /// folder that may not be passed.
+    ///
+    /// # Errors
+    /// What `fstat` answers.
+    pub fn is_within(&self, other: &Self) -> io::Result<bool> {
+        let place = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let wanted = place(other.stat()?);
+        let mut here = place(self.stat()?);
+        let mut above: Option<OwnedFd> = None;
+        let start = self.acting()?;
+        for _ in 0..MAX_DEPTH_OF_ALL {
+            if here == wanted {
+                return Ok(true);
+            }
+            let from = above.as_ref().map_or(start.as_fd(), AsFd::as_fd);
+            let Ok(next) = patiently(|| openat(from, "..", place_flags(), Mode::empty())) else {
+                return Ok(false);
+            };
+            let found = place(rustix::fs::fstat(&next)?);
+            if found == here {
+                break;
+            }
+            (here, above) = (found, Some(next));
+        }
+        Ok(false)
     }
 
     /// The inode number of `name`; `None` when there is no such name.
@@ -678,6 +708,21 @@ mod tests {
             let (found, blocks) = entry_now(&open).expect("readable");
             assert_eq!((Some(found), blocks * 512 >= 5), (named, true));
         }
+    }
+
+    #[test]
+    fn a_folder_lies_in_those_above_it_under_whatever_name_they_were_opened() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir_all(folder.path().join("a/b/c")).expect("folders");
+        std::fs::create_dir_all(folder.path().join("a/d")).expect("folders");
+        let open = |below: &str| {
+            let path = folder.path().join(below);
+            let root = Root::open("data", &path, Access::Read).expect("a folder");
+            root.dir(&RelPath::root()).expect("opened")
+        };
+        let within = |one: &str, other: &str| open(one).is_within(&open(other)).expect("stat");
+        assert!(within("a", "a") && within("a/b/c", "a") && within("a/b/c", ""));
+        assert!(!within("a", "a/b/c") && !within("a/b", "a/d") && !within("a/d", "a/b"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Versions of names in file systems: what they say, and when two of them stand for the same state.
 
+use headrace_core::entry::{Entry, Kind};
 use headrace_core::version::Version;
 use rustix::fs::{Stat, Statx};
 
@@ -9,6 +10,8 @@ const ALONE: u8 = 1;
 const SHARED: u8 = 2;
 /// The form, inode, size and time of the last change of the content; only the time of the last change of anything comes behind.
 const CONTENT_BYTES: usize = 1 + 8 + 8 + 8 + 4;
+/// All of it.
+const VERSION_BYTES: usize = CONTENT_BYTES + 8 + 4;
 
 /// What a file system knows of a state of a name.
 #[derive(Debug, Clone, Copy)]
@@ -52,10 +55,10 @@ impl FileState {
         }
     }
 
-    /// The version: 41 bytes.
+    /// The version.
     #[must_use]
     pub fn version(&self) -> Version {
-        let mut bytes = Vec::with_capacity(CONTENT_BYTES + 12);
+        let mut bytes = Vec::with_capacity(VERSION_BYTES);
         bytes.push(if self.is_shared { SHARED } else { ALONE });
         bytes.extend_from_slice(&self.inode.to_le_bytes());
         bytes.extend_from_slice(&self.size.to_le_bytes());
@@ -85,8 +88,30 @@ pub fn is_same_content(now: &Version, then: &Version) -> bool {
     content(now).is_some() && content(now) == content(then)
 }
 
+/// Whether what was `found` at the destination is what the source listed, under another name: of one node, or of one file system that two
+/// nodes share and see alike.
+///
+/// Nobody can set the time of the last change of anything, so two files have the same inode number, size and times only by being one, or
+/// where one file system is a copy of the other. A file counts as the same wherever [`is_still`] would take it for unchanged when it is
+/// removed as a source: so no source is removed that stands at the destination. Two names of one inode (hard links) can't be told from one
+/// name by this, and count as the same, too.
+#[must_use]
+pub fn is_one(found: &Entry, listed: &Entry) -> bool {
+    let (now, then) = (&found.version, &listed.version);
+    // What other storage says of its names does not tell where they are.
+    let is_ours = [now, then].map(|version| version.as_bytes().len() == VERSION_BYTES);
+    let is_same = match listed.kind {
+        // What counts as its other names is what it holds, so nothing excuses that a time differs.
+        Kind::Dir => now == then,
+        _ => is_still(now, then),
+    };
+    is_ours == [true; 2] && found.kind == listed.kind && is_same
+}
+
 #[cfg(test)]
 mod tests {
+    use headrace_core::name::RelPath;
+
     use super::*;
 
     const STATE: FileState = FileState {
@@ -133,5 +158,44 @@ mod tests {
         assert!(!is_still(&shared.version(), &STATE.version()));
         let other = FileState { size: 7, ..now };
         assert!(!is_still(&other.version(), &shared.version()));
+    }
+
+    #[test]
+    fn what_is_found_is_the_source_only_where_all_says_so_that_the_source_goes_by() {
+        let entry = |kind, version| Entry {
+            path: RelPath::root(),
+            kind,
+            size: 2,
+            mtime_ns: 3,
+            version,
+            mode: 0o644,
+            target: None,
+        };
+        let shared = FileState {
+            is_shared: true,
+            ..STATE
+        };
+        let later = |state: FileState| FileState {
+            changed: (9, 9),
+            ..state
+        };
+        for (kind, then, is_one_later) in [
+            (Kind::File, STATE, false),
+            (Kind::File, shared, true),
+            (Kind::Dir, shared, false),
+        ] {
+            let listed = entry(kind, then.version());
+            let found = |state: FileState| is_one(&entry(kind, state.version()), &listed);
+            assert!(found(then));
+            assert_eq!(found(later(then)), is_one_later, "{kind:?}");
+            assert!(!found(FileState { inode: 7, ..then }));
+        }
+        // Two objects of other storage with the same content are two.
+        let tag = entry(Kind::File, Version::new(&[SHARED; 32]).expect("short"));
+        assert!(!is_one(&tag, &tag));
+        let unknown = entry(Kind::File, Version::UNKNOWN);
+        assert!(!is_one(&unknown, &unknown));
+        let folder = entry(Kind::Dir, STATE.version());
+        assert!(!is_one(&folder, &entry(Kind::File, STATE.version())));
     }
 }

@@ -162,6 +162,11 @@ const TESTS: &[(Code, &str, &str)] = &[
         "a_state_folder_that_can_not_be_written_starts_nothing",
     ),
     (
+        Code::SamePlace,
+        "tests/session_same_place.rs",
+        "a_move_between_two_names_of_one_folder_deletes_nothing",
+    ),
+    (
         Code::Stopped,
         "tests/errors/storage.rs",
         "a_node_that_runs_as_many_attempts_as_it_may_is_too_busy",

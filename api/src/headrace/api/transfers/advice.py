@@ -21,6 +21,10 @@ ADVICE: Final[Mapping[str, str]] = {
     "destination_failed": "The destination storage answered with an error: check it, then retry the failed files.",
     "verify_failed": "What arrived is not what was sent: check memory and storage of both nodes, then retry.",
     "not_deleted": "It could not be deleted: see the message, then retry or make a new plan.",
+    "same_place": (
+        "Source and destination are the same file or folder under two names, or one lies in the other: choose another "
+        "destination."
+    ),
 }
 _RETRY: Final = "It may pass by itself: retry the failed files, and look at the logs of both nodes if it fails again."
 _NO_RETRY: Final = "A retry does not help before what the reason names is changed; then retry, or make a new plan."

@@ -196,6 +196,14 @@ pub trait Folder: Send + Sync {
     /// What the storage answers.
     fn remove_folder(&self, name: &[u8]) -> io::Result<()>;
 
+    /// What the folder itself is now, as an entry without a path; `None` where a storage can't tell.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    fn itself(&self) -> io::Result<Option<Entry>> {
+        Ok(None)
+    }
+
     /// Inode number of the folder itself.
     ///
     /// # Errors

@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::Message;
-use headrace_io::root::Root;
+use headrace_core::name::RelPath;
+use headrace_core::ticket::Execution;
+use headrace_io::root::{Dir, Root};
 use headrace_io::storage::{Part, Reader};
 use parking_lot::Mutex;
 
@@ -45,6 +47,7 @@ impl Answers for ToSupply {
 
 /// Run a local copy.
 pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Result<Done, Failure> {
+    check_apart(from, to, &context.shared.current().execution)?;
     let unit_bytes = context.spec.tuning.unit_bytes;
     let counters = &context.shared.counters;
     let to_supply = Arc::new(ToSupply::default());
@@ -125,6 +128,50 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         trash: end.trash.or_else(|| removed.trash.clone()),
         sources_kept: removed.kept(),
     })
+}
+
+/// Where something is deleted, neither end may lie in the other: two roots, or one that is mounted twice, may hold the same folder. What they
+/// are is asked of the kernel, however they are called. (A trash may be brought back to where it is: no listing shows it.)
+fn check_apart(from: &Root, to: &Root, execution: &Execution) -> Result<(), Failure> {
+    let Execution {
+        source,
+        destination,
+        ..
+    } = execution;
+    let deletes = execution.delete_source || execution.delete_extraneous;
+    if !deletes || source.path.has_part() {
+        return Ok(());
+    }
+    // A single file is compared where it lands, and whatever can't be looked at fails where it is used.
+    let (Ok(ours), Some(theirs)) = (from.dir(&source.path), deepest(to, &destination.path)) else {
+        return Ok(());
+    };
+    let (theirs, is_whole) = theirs;
+    let look = |one: &Dir, other: &Dir| {
+        one.is_within(other).map_err(|error| {
+            Failure::new(Code::DestinationFailed, format!("comparing both ends: {error}"))
+        })
+    };
+    if look(&theirs, &ours)? || is_whole && look(&ours, &theirs)? {
+        let message = format!(
+            "`{}` in root `{}` and `{}` in root `{}` are the same folder, or one lies in the other; nothing was done",
+            source.path, source.root, destination.path, destination.root
+        );
+        return Err(Failure::new(Code::SamePlace, message));
+    }
+    Ok(())
+}
+
+/// The folder at `path`, or the deepest above it that there is; and whether it is the one at `path`.
+fn deepest(root: &Root, path: &RelPath) -> Option<(Dir, bool)> {
+    let mut at = Some(path.clone());
+    while let Some(folder) = at {
+        if let Ok(dir) = root.dir(&folder) {
+            return Some((dir, folder == *path));
+        }
+        at = folder.parent();
+    }
+    None
 }
 
 fn commit(

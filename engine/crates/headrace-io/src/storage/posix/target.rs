@@ -243,6 +243,10 @@ impl Folder for PosixFolder {
         Ok(unlinkat(self.dir.acting()?, name, AtFlags::REMOVEDIR)?)
     }
 
+    fn itself(&self) -> io::Result<Option<Entry>> {
+        self.dir.entry_now(b".", RelPath::root())
+    }
+
     fn inode(&self) -> io::Result<u64> {
         Ok(self.dir.stat()?.st_ino)
     }

@@ -104,6 +104,12 @@ impl Landing {
         }
         if !intake.prepared {
             intake.prepared = true;
+            if let Some(Item::Entry(top)) = items.first()
+                && top.path.is_root()
+                && top.kind == Kind::Dir
+            {
+                let _ = self.top.set(top.clone());
+            }
             self.check_deletes()?;
             self.prepare(items.first().map(Item::entry))?;
         }
@@ -177,11 +183,13 @@ impl Landing {
         };
         let mut path = RelPath::root();
         let mut above = self.folder_at(&path)?.0;
+        self.check_way(&*above, &path)?;
         for name in folder.components() {
             path = RelPath::from_components(path.components().chain([name]))
                 .map_err(|error| Failure::new(Code::NameTooLong, error.to_string()))?;
             let found = above.folder(name);
-            if found.is_ok() {
+            if let Ok(found) = &found {
+                self.check_way(&**found, &path)?;
                 self.found_name(&path)?;
             }
             above = match found {
@@ -222,7 +230,7 @@ impl Landing {
         Ok(folder)
     }
 
-    fn folder_failure(&self, error: &io::Error, path: &RelPath) -> Failure {
+    pub(super) fn folder_failure(&self, error: &io::Error, path: &RelPath) -> Failure {
         let place = format!(
             "`{path}` in root `{}`",
             self.spec.execution.destination.root
@@ -283,6 +291,9 @@ impl Landing {
                 .entry(name, RelPath::root())
                 .map_err(|error| self.failed(&error, entry, "looking for"))?,
         };
+        if let Some(found) = &found {
+            self.check_apart(entry, found)?;
+        }
         let outcome = match found.map(|found| found.kind) {
             None => {
                 self.make_folder(&*above, name, &path, self.mode(entry))
@@ -348,6 +359,9 @@ impl Landing {
                 .entry(name, RelPath::root())
                 .map_err(|error| self.failed(&error, entry, "looking for"))?,
         };
+        if let Some(found) = &found {
+            self.check_apart(entry, found)?;
+        }
         if let Some(found) = &found
             && let Some((landed, published)) = self
                 .resume
@@ -597,6 +611,7 @@ impl Landing {
         let decided = self
             .compare_content(&entry, theirs, is_over)
             .and_then(|(found, same)| {
+                self.check_apart(&entry, &found)?;
                 is_same = same;
                 let verdict = if same {
                     Verdict::Identical

@@ -151,8 +151,10 @@ impl Landing {
 
     /// Everything on the delete list must still be as it was confirmed, or gone, before anything on it is deleted.
     pub(super) fn check_deletes(&self) -> Result<(), Failure> {
+        let mut seen = Vec::new();
         for line in self.open_delete_list()?.into_iter().flatten() {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
+            self.check_superfluous(&line, &mut seen)?;
             // Folders change when what they hold is deleted; they are only removed when they are empty.
             if line.kind != Kind::Dir
                 && let Some(found) = self
@@ -290,7 +292,7 @@ impl Landing {
     }
 
     /// What is at a path of the destination now.
-    fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
+    pub(super) fn look(&self, path: &RelPath) -> io::Result<Option<Entry>> {
         let full = self.full_path(path).map_err(io::Error::other)?;
         match self.folders.look(&full.parent().unwrap_or_default()) {
             Ok(above) => above.entry(full.file_name().unwrap_or_default(), path.clone()),
@@ -386,6 +388,9 @@ impl Landing {
         let failed =
             |error: io::Error| Stop::This(self.failed(&error, entry, "making the symlink"));
         let found = above.entry(name, RelPath::root()).map_err(failed)?;
+        if let Some(found) = &found {
+            self.check_apart(entry, found)?;
+        }
         let verdict = found.map_or(Verdict::Copy(Existing::Keep), |found| {
             judge(&self.spec.execution, entry, &found, listed)
         });

@@ -20,6 +20,7 @@ mod moved;
 mod places;
 mod read_back;
 mod resume;
+mod same_place;
 mod share;
 mod unit;
 
@@ -34,6 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use headrace_core::code::{Code, Failure};
+use headrace_core::entry::Entry;
 use headrace_core::filter::Filter;
 use headrace_core::integrity::{BLOCK_BYTES, PieceHash, piece_hash};
 use headrace_core::journal::Record;
@@ -199,6 +201,8 @@ pub struct Landing {
     resume: Mutex<Resume>,
     received: ReceivedCount,
     intake: Mutex<Intake>,
+    /// The source itself, where it is a folder.
+    top: OnceLock<Entry>,
     ledger: Mutex<Ledger>,
     totals: Mutex<Totals>,
     drifted: Mutex<Vec<String>>,
@@ -283,6 +287,7 @@ impl Landing {
                     .map(FailedCursor::open)
                     .transpose()?,
             )),
+            top: OnceLock::new(),
             journal: Mutex::new(journal),
             resume: Mutex::new(resume),
             received,
