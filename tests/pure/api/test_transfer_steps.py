@@ -107,6 +107,7 @@ def test_what_may_be_done_asks_the_state_machine_once_for_each_wish(monkeypatch:
         (FAILED, OPERATOR, "retry", "you"),
         (FAILED, STRANGER, "retry", "others"),
         (replace(FAILED, retry_until=NOW), ADA, "plan_again", "you"),
+        (replace(FAILED, outgrown=True), ADA, "plan_again", "you"),
         (replace(FAILED, state=m.TransferState.PARTIAL), ADA, "retry", "you"),
         (replace(FAILED, state=m.TransferState.PARTIAL, hopeless=True), ADA, "plan_again", "you"),
         (replace(RUNNING, state=m.TransferState.COMPLETE), ADA, "none", "nobody"),

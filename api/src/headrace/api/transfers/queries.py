@@ -40,6 +40,7 @@ _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().l
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
 _LAST = timedelta(hours=1)
 _PAGE = 200
+_CEILING_EXCEEDED = "ceiling_exceeded"
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
@@ -414,6 +415,7 @@ class Transfers:
             deletes=plan.deletes if plan else False,
             probe=row.probe is not None,
             failed=failed,
+            outgrown=row.error is not None and m.Problem.model_validate_json(row.error).code == _CEILING_EXCEEDED,
             hopeless=0 < failed <= for_good,
             active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,

@@ -39,6 +39,8 @@ class TransferStatus:
     """Whether it only measures."""
     failed: int = 0
     """How many files did not arrive, of one that ended in part."""
+    outgrown: bool = False
+    """Whether it failed because its source holds more than its plan allows."""
     hopeless: bool = False
     """Whether a retry alone helps none of the files that failed."""
     active_s: float | None = None
@@ -105,6 +107,10 @@ def _until(transfer: TransferStatus) -> str:
     return f" Unless it is resumed, it is canceled at {until:%Y-%m-%d %H:%M} UTC." if until else ""
 
 
+_OUTGROWN: Final = (
+    "Its source holds more than was surveyed and its plan allows. This attempt deleted nothing at the source. Plan "
+    "again, so that what came meanwhile is seen and agreed to."
+)
 _HOPELESS: Final = (
     "A retry alone does not help: each says what stands in its way. Sockets, pipes and devices are never copied: plan "
     "again and leave them out with an exclude. Where it says `destination_exists`, move that away and plan again, or "
@@ -118,6 +124,8 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     in_vain = _retry_in_vain(transfer)
     if in_vain is not None:
         return m.NextStep(kind="plan_again", by=by, message=_IN_VAIN[in_vain.code])
+    if transfer.outgrown:
+        return m.NextStep(kind="plan_again", by=by, message=_OUTGROWN)
     what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
     if transfer.hopeless:
         return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from headrace.guardrails.intents.text import counted, human_bytes, shown
 from headrace.guardrails.policy.decide import Budget, Spent, may_be_told, redecide
@@ -298,13 +298,17 @@ def _places(record: JsonObject, policies: PolicySet, tries: _Tries) -> Iterator[
         yield _Step(f"without {names}", lambda asked: _without(asked, needed))
 
 
+class _Grown(Protocol):
+    def __call__(self, count: int, *, moves: bool) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Size:
     """A count that a plan has with its ceiling."""
 
     count: str
     ceiling: str
-    grown: Callable[[int], int]
+    grown: "_Grown"
     said: Callable[[int], str]
 
     @property
@@ -320,7 +324,7 @@ def _fewer(record: JsonObject, size: _Size, milder: Callable[[JsonObject], bool]
     """Find the most that is decided more mildly, by halving; the ceiling follows the count."""
 
     def holding(most: int) -> JsonObject:
-        return {size.count: str(most), size.ceiling: str(size.grown(most))}
+        return {size.count: str(most), size.ceiling: str(size.grown(most, moves=record["action"] == "move"))}
 
     few, many = 1, int(str(_mapping(record["context"])[size.count]))
     if many <= few or not milder(_with(record, holding(few))):
