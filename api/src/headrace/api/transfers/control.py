@@ -6,6 +6,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.admission import Admission
 from headrace.api.planning.rates import require_rate
+from headrace.api.planning.schedule import require_near
 from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.private_words import because
 from headrace.api.signing.legs import most_of
@@ -137,8 +138,10 @@ class Control:
     async def _set_deadline(
         self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest, admission: Admission
     ) -> None:
-        """Set another deadline that can be kept for what is left, or take it away."""
+        """Set another deadline that can be kept for what is left, or take it away, if policy does not deny it so."""
+        require_near(request.deadline, self._parts.core.clock())
         row.deadline = request.deadline
+        await self._parts.signer.released(tx, row, starts=False)
         await self._require_deadline(tx, caller, row, admission)
         until = f"is to be done by {row.deadline:%Y-%m-%d %H:%M} UTC" if row.deadline else "has no deadline"
         said = because(f"it {until} from now on", request.reason)
