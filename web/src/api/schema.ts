@@ -4113,6 +4113,12 @@ export interface components {
              * @enum {string}
              */
             now: "allowed" | "confirm" | "approve" | "denied";
+            /**
+             * Only Listed
+             * @description whether `now` says only that its places may be listed; the transfer was not decided
+             * @default false
+             */
+            only_listed: boolean;
             /** Plan */
             plan: string;
             /** Requester Name */
@@ -4179,6 +4185,12 @@ export interface components {
              * @default []
              */
             flips: components["schemas"]["PolicyFlip"][];
+            /**
+             * Only Listed
+             * @description those of them that may now be listed; of the transfer itself nothing was decided
+             * @default 0
+             */
+            only_listed: number;
             /** Replayed */
             replayed: number;
         };

@@ -8,7 +8,7 @@ are not needed are left away again.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
@@ -18,7 +18,7 @@ from headrace.guardrails.policy.decision import Decision, Outcome
 from headrace.guardrails.policy.facts import Moment
 from headrace.guardrails.policy.places import inside
 from headrace.guardrails.policy.policy_set import PolicySet
-from headrace.guardrails.policy.record import read_record
+from headrace.guardrails.policy.record import asks_only_to_look, read_record
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text, utc_time
 from headrace.guardrails.seal.execution import grown_bytes, grown_files
 
@@ -38,6 +38,7 @@ _STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approv
 _SESSION: Final[JsonObject] = {"session": True, "credential": "session"}
 _BY_PASSKEY: Final = ("mfa", "passkey", "pop")
 _HOURS: Final = frozenset({"weekday", "minute", "start"})
+_ONLY_LOOKS: Final = "to be listed; the transfer itself was not decided"
 _DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -81,6 +82,8 @@ def explain(policies: PolicySet | None, decision: Decision) -> Explanation:
         record, _ = read_record(decision.context_json)
         read = _read_by(policies, decision)
         alternatives = () if decision.outcome == "allowed" else _alternatives(policies, decision, record, read)
+        if asks_only_to_look(decision.context_json):
+            alternatives = tuple(replace(one, words=f"{one.words} ({_ONLY_LOOKS})") for one in alternatives)
         return Explanation(_facts(record, read), alternatives)
     except (ValueError, TypeError, KeyError):
         return Explanation()
