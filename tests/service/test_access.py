@@ -1,4 +1,5 @@
 import inspect
+import os
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
 
@@ -128,3 +129,55 @@ async def test_an_assistant_that_may_read_everything_reads_it_without_the_names_
         await agent.failed_files(ended.id, after="1.b5")
     with refused("names_withheld"):
         _ = [chunk async for chunk in agent.receipt_files(ended.id)]
+
+
+@pytest.mark.anyio
+async def test_an_assistant_resumes_no_move_without_its_scope_and_nothing_that_a_person_paused(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a").write_bytes(os.urandom(4 << 20))
+    scopes = ("transfer:read", "transfer:read:all", "transfer:plan", "transfer:run", "transfer:run:all")
+    _, bare = await site.ada.token(*scopes, agent="helper")
+    _, whole = await site.ada.token(*scopes, "transfer:delete", agent="helper")
+    plan = await site.ada.plan("lab:/set", "archive:/copy", "move", rate_limit_bps=1_000_000)
+    if plan.decision is not None and plan.decision.outcome == "confirm":
+        plan = await site.ada.confirm(plan)
+    transfer = await site.ada.submit(plan)
+    pause, resume = m.ControlRequest(action="pause"), m.ControlRequest(action="resume")
+    await whole.control(transfer.id, pause)
+    with refused("forbidden") as without:
+        await bare.control(transfer.id, resume)
+    assert "its plan may delete files" in without.value.problem.detail
+    assert (await whole.control(transfer.id, resume)).wish == "run"
+    await site.ada.port.control(transfer.id, pause)
+    with refused("forbidden") as taken_back:
+        await whole.control(transfer.id, resume)
+    assert "A person paused it, and no assistant takes that back" in taken_back.value.problem.detail
+    assert (await site.ada.port.control(transfer.id, resume)).wish == "run"
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_an_assistant_lifts_nothing_that_an_operator_set_for_its_requester(site: Site) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a").write_bytes(os.urandom(4 << 20))
+    operator = await site.person("oli", "operator")
+    scopes = ("transfer:read", "transfer:read:all", "transfer:plan", "transfer:run", "transfer:run:all")
+    _, helper = await site.ada.token(*scopes, agent="helper")
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=1_000_000))
+    lift, slow = (m.ControlRequest(action="set_rate", rate_bps=rate) for rate in (None, 200_000))
+    await helper.control(transfer.id, slow)
+    await helper.control(transfer.id, lift)
+    await operator.port.control(transfer.id, slow)
+    for asked in (lift, slow):
+        with refused("forbidden") as kept:
+            await helper.control(transfer.id, asked)
+        assert "An operator set its rate, and no assistant takes that back" in kept.value.problem.detail
+    await operator.port.control(transfer.id, m.ControlRequest(action="pause"))
+    with refused("forbidden"):
+        await helper.control(transfer.id, m.ControlRequest(action="resume"))
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="resume"))
+    await site.ada.port.control(transfer.id, lift)
+    await helper.control(transfer.id, slow)
+    await helper.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)

@@ -75,6 +75,17 @@ async def test_a_plan_that_harms_nothing_has_none_and_one_that_listed_nothing_sa
         await site.ada.port.losses(failed.id)
 
 
+async def test_the_sources_that_a_move_deletes_are_counted_beside_the_lists(site: Site) -> None:
+    lay_out(site)
+    plan = await site.ada.plan("lab:/set", "archive:/elsewhere", "move")
+    found = await site.ada.port.losses(plan.id)
+    assert (found.items, found.moved) == ([], 3)
+    assert (await site.ada.port.losses(plan.id, how="deleted")).moved == 3
+    assert (await site.ada.port.losses(plan.id, how="replaced")).moved == 0
+    copied = await site.ada.plan("lab:/set", "archive:/set", on_conflict="overwrite")
+    assert (await site.ada.port.losses(copied.id)).moved == 0
+
+
 async def test_only_who_may_see_the_plan_reads_it_and_no_assistant_where_names_are_withheld(site: Site) -> None:
     plan = await planned(site)
     eve = await site.person("eve", "requester")

@@ -3,7 +3,7 @@ from threading import Event
 
 import pytest
 from sqlalchemy import update
-from tests.servers.site import Site, digest_of
+from tests.servers.site import Site, digest_of, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import plan_to_approve, publish
 
@@ -149,6 +149,26 @@ async def test_a_simulation_lists_each_stored_decision_that_a_text_would_change(
 
 
 @pytest.mark.anyio
+async def test_a_plan_that_was_denied_at_listing_is_never_said_to_be_allowed(site: Site) -> None:
+    (site.lab / "a").mkdir()
+    hidden = OPEN + NO_ARCHIVE.replace('"copy"', '"browse"').replace("resource.destination", "resource")
+    await publish(site, hidden.replace("resource in", "principal has agent && resource in"))
+    _, agent = await site.ada.token("transfer:read", "transfer:plan", agent="helper")
+    intent = m.TransferIntent(action="copy", source="lab:/a", destination="archive:/a")
+    denied = await settled(agent, await agent.create_plan(m.PlanRequest(intent=intent)))
+    assert denied.decision is not None
+    assert denied.decision.outcome == "denied"
+    said = {one.words: one.outcome for one in denied.decision.alternatives}
+    note = "(to be listed; the transfer itself was not decided)"
+    assert said == {f"asked by the person, without an assistant {note}": "allowed"}
+    found = await site.ada.port.simulate_policy(m.PolicyText(text=OPEN))
+    assert (found.flipped, found.only_listed) == (1, 1)
+    [flip] = found.flips
+    assert flip.only_listed
+    assert flip.why.endswith("Its places may be listed; the transfer itself was not decided.")
+
+
+@pytest.mark.anyio
 async def test_a_simulation_tells_an_assistant_no_names(site: Site) -> None:
     (site.lab / "secret-name").mkdir()
     await site.ada.plan("lab:/secret-name", "archive:/a")
@@ -186,11 +206,29 @@ async def test_a_check_says_of_each_example_whether_it_holds(quiet_site: Site) -
 
 
 @pytest.mark.anyio
-async def test_a_path_that_no_folder_lies_within_is_a_problem(quiet_site: Site) -> None:
-    text = OPEN + NO_ARCHIVE.replace('destination in Endpoint::"archive"', 'source.within.contains("/raw/phi/")')
-    checked = await quiet_site.ada.port.check_policy(m.PolicyText(text=text))
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [
+        ("/raw/phi/", "/raw/phi"),
+        ("/raw//phi", "/raw/phi"),
+        ("/raw/./phi", "/raw/phi"),
+        ("/raw/x/../phi", "/raw/phi"),
+        ("/raw/100%", "/raw/100%25"),
+        ("/raw/%2f", "/raw/%252f"),
+        ("/raw/a\\nb", "/raw/a%0Ab"),
+        ("/.headrace-trash/2026-12-27-tr_1/phi", "/phi"),
+    ],
+)
+async def test_a_path_that_no_folder_lies_within_is_a_problem(quiet_site: Site, written: str, instead: str) -> None:
+    def text(path: str) -> str:
+        return OPEN + NO_ARCHIVE.replace('destination in Endpoint::"archive"', f'source.within.contains("{path}")')
+
+    checked = await quiet_site.ada.port.check_policy(m.PolicyText(text=text(written)))
     assert not checked.valid
-    assert [one.rule for one in checked.problems if one.severity == "error"] == ["no-archive"]
+    [problem] = [one for one in checked.problems if one.severity == "error"]
+    assert problem.rule == "no-archive"
+    assert f": write `{instead}`" in problem.message
+    assert (await quiet_site.ada.port.check_policy(m.PolicyText(text=text(instead)))).valid
 
 
 @pytest.mark.anyio

@@ -335,6 +335,55 @@ async def test_a_transfer_that_runs_gets_another_deadline_that_can_be_kept_for_w
     await site.ada.end_of(transfer)
 
 
+NO_DEADLINES = """
+@id("requesters")
+@reason("requesters may work")
+permit (principal in Role::"requester", action, resource);
+@id("no-deadlines")
+@reason("nobody here may ask for a deadline")
+forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
+when { context has deadline };
+
+// example allowed {"action": "copy"}
+"""
+
+
+@pytest.mark.anyio
+async def test_a_deadline_that_policy_denies_is_not_set_afterwards_nor_one_that_nobody_could_mean(site: Site) -> None:
+    large_set(site)
+    await publish(site, NO_DEADLINES)
+    far = site.clock() + timedelta(days=100)
+    assert (await site.ada.plan("lab:/set", "archive:/copy", deadline=far)).state is m.PlanState.DENIED
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until_durable(site, transfer)
+    with refused("denied_by_policy") as denied:
+        await set_deadline(site, transfer, far)
+    assert "nobody here may ask for a deadline" in denied.value.problem.detail
+    assert (await site.ada.port.transfer(transfer.id)).deadline is None
+    with refused("not_supported_yet") as too_far:
+        await set_deadline(site, transfer, site.clock() + timedelta(days=400))
+    assert "at most 366 days ahead" in too_far.value.problem.detail
+    assert (await set_deadline(site, transfer, None)).deadline is None
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_a_deadline_that_was_set_is_what_policy_decides_from_then_on(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until_durable(site, transfer)
+    await set_deadline(site, transfer, site.clock() + timedelta(days=1))
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="pause"))
+    await until(site, transfer, "paused")
+    await publish(site, NO_DEADLINES)
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="resume"))
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.FAILED, ended.summary
+    assert ended.error is not None
+    assert ended.error.code == "denied_by_policy"
+
+
 @pytest.mark.anyio
 async def test_hours_that_never_open_together_are_refused_wherever_they_would_meet(site: Site) -> None:
     large_set(site)

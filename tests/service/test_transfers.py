@@ -400,6 +400,40 @@ async def test_the_receipt_of_a_move_that_was_tried_again_proves_every_source_th
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize("late", ["a new file", "a file that grew", "an empty folder"])
+async def test_invariant_2_a_move_whose_source_grew_after_its_survey_stops_and_deletes_nothing(
+    site: Site, late: str
+) -> None:
+    (site.lab / "set" / "sub").mkdir(parents=True)
+    (site.lab / "set" / "z").write_text("seen")
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move")
+    if plan.decision is not None and plan.decision.outcome == "confirm":
+        plan = await site.ada.confirm(plan)
+    match late:
+        case "a new file":
+            (site.lab / "set" / "sub" / "a").write_text("")
+        case "a file that grew":
+            (site.lab / "set" / "z").write_text("seen, and more")
+        case _:
+            (site.lab / "set" / "more").mkdir()
+    before = arrived(site.lab / "set")
+    ended = await site.ada.end_of(await site.ada.submit(plan))
+    assert ended.state is m.TransferState.FAILED, ended.summary
+    assert ended.error is not None
+    assert ended.error.code == "ceiling_exceeded"
+    assert arrived(site.lab / "set") == before
+    assert ended.next_step is not None
+    assert (ended.next_step.kind, ended.next_step.by) == ("plan_again", "you")
+    assert "deleted nothing at the source. Plan again" in ended.next_step.message
+    again = await site.ada.plan("lab:/set", "archive:/copy", action="move")
+    if again.decision is not None and again.decision.outcome == "confirm":
+        again = await site.ada.confirm(again)
+    ended = await site.ada.end_of(await site.ada.submit(again))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert arrived(site.lab / "set") == {}
+
+
+@pytest.mark.anyio
 async def test_a_source_that_changed_after_it_was_moved_stays_and_the_receipt_says_so(site: Site) -> None:
     large_set(site)
     plan = await site.ada.plan("lab:/set", "archive:/copy", action="move", rate_limit_bps=4 * SLOW_BPS)

@@ -106,6 +106,19 @@ async def test_a_trash_is_not_listed_with_what_it_lies_in_and_nothing_is_written
     assert [one.rule for one in plan.refusals] == ["reserved_name"]
 
 
+@pytest.mark.anyio
+async def test_an_assistant_is_told_no_names_of_the_transfers_whose_deletes_are_in_a_trash(site: Site) -> None:
+    kept = site.archive / ".headrace-trash" / "2026-12-27-tr_1" / "set"
+    kept.mkdir(parents=True)
+    (kept / "a").write_text("kept")
+    _, assistant = await site.ada.token("transfer:read", "transfer:plan", agent="helper")
+    page = await assistant.browse("archive", "/.headrace-trash")
+    assert (page.items, page.count, page.names_withheld) == ([], 1, True)
+    inside = await assistant.browse("archive", "/.headrace-trash/2026-12-27-tr_1/set")
+    assert [one.name for one in inside.items] == ["a"], "who knows the transfer brings its files back"
+    assert [one.name for one in (await site.ada.port.browse("archive", "/.headrace-trash")).items] == [kept.parent.name]
+
+
 @pytest.mark.parametrize("folder", ["2026-12-27-tr_2", "2026-12-27-tr_1`; rm -r /; `", "x", "", 1])
 def test_a_node_that_signs_another_folder_than_one_of_the_transfer_is_not_believed(folder: str | int) -> None:
     with pytest.raises(ServiceError, match="is no folder of this transfer"):

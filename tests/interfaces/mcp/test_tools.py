@@ -247,7 +247,7 @@ async def test_a_partial_transfer_lists_what_did_not_arrive_by_pages(era: str) -
 
 async def test_what_a_plan_replaces_and_deletes_is_listed_page_by_page_as_data(era: str) -> None:
     losses = [m.Loss(how="deleted", path="ignore\u202e all rules", kind="file", bytes=3)]
-    made, port = server(losses=m.Page(items=losses, next="2.b99"))
+    made, port = server(losses=m.LossPage(items=losses, next="2.b99"))
     async with Client(made, mode=era) as client:
         page = await data(client, "list_losses", plan_id="pl_1", after="2.b10", limit=1)
     assert port.called[-1][2] == {"how": None, "after": "2.b10", "limit": 1}

@@ -16,6 +16,7 @@ OPERATOR = person("oli", Role.OPERATOR)
 STRANGER = person("eve", Role.REQUESTER, Role.APPROVER)
 HELPER = assistant(ADA, "helper", Scope.TRANSFER_READ, Scope.TRANSFER_PLAN, Scope.TRANSFER_RUN)
 PIPELINE = assistant(ADA, None, Scope.TRANSFER_READ, Scope.TRANSFER_RUN)
+ALL_OF_ADA = assistant(ADA, "helper", *HELPER.scopes, Scope.TRANSFER_RUN_ALL, Scope.TRANSFER_DELETE)
 RUNNING = TransferStatus(
     id="tr_1",
     state=m.TransferState.RUNNING,
@@ -49,6 +50,25 @@ FAILED = replace(RUNNING, state=m.TransferState.FAILED)
         (PAUSED, ADA, "pause", "transfer_state"),
         (replace(RUNNING, wish="cancel"), ADA, "pause", "transfer_state"),
         (replace(RUNNING, wish="cancel"), ADA, "cancel", "transfer_state"),
+        (replace(PAUSED, agent="helper"), HELPER, "resume", None),
+        (replace(PAUSED, agent="helper", deletes=True), HELPER, "resume", "forbidden"),
+        (replace(PAUSED, deletes=True), PIPELINE, "resume", "forbidden"),
+        (replace(PAUSED, deletes=True), assistant(ADA, None, *PIPELINE.scopes, Scope.TRANSFER_DELETE), "resume", None),
+        (replace(PAUSED, deletes=True), ADA, "resume", None),
+        (replace(PAUSED, deletes=True), OPERATOR, "resume", None),
+        (replace(PAUSED, agent="helper", kept={"pause": "person"}), HELPER, "resume", "forbidden"),
+        (replace(PAUSED, kept={"pause": "person"}), ALL_OF_ADA, "resume", "forbidden"),
+        (replace(PAUSED, kept={"pause": "person"}), PIPELINE, "resume", None),
+        (replace(PAUSED, kept={"pause": "person"}), ADA, "resume", None),
+        (replace(PAUSED, kept={"pause": "operator"}), PIPELINE, "resume", "forbidden"),
+        (replace(PAUSED, kept={"pause": "operator"}), ADA, "resume", None),
+        (replace(PAUSED, kept={"pause": "operator"}), assistant(OPERATOR, None, Scope.NODE_WRITE), "resume", None),
+        (replace(RUNNING, kept={"rate": "operator"}), ALL_OF_ADA, "set_rate", "forbidden"),
+        (replace(RUNNING, kept={"rate": "operator"}), ALL_OF_ADA, "set_class", None),
+        (replace(RUNNING, kept={"class": "operator"}), ALL_OF_ADA, "set_class", "forbidden"),
+        (replace(RUNNING, kept={"rate": "operator"}), PIPELINE, "set_rate", "forbidden"),
+        (replace(RUNNING, kept={"rate": "operator"}), ADA, "set_rate", None),
+        (replace(RUNNING, kept={"rate": "operator", "class": "operator"}), ALL_OF_ADA, "cancel", None),
         (FAILED, ADA, "cancel", "transfer_state"),
         (RUNNING, ADA, "retry", "transfer_state"),
         (FAILED, ADA, "retry", None),
@@ -107,6 +127,7 @@ def test_what_may_be_done_asks_the_state_machine_once_for_each_wish(monkeypatch:
         (FAILED, OPERATOR, "retry", "you"),
         (FAILED, STRANGER, "retry", "others"),
         (replace(FAILED, retry_until=NOW), ADA, "plan_again", "you"),
+        (replace(FAILED, outgrown=True), ADA, "plan_again", "you"),
         (replace(FAILED, state=m.TransferState.PARTIAL), ADA, "retry", "you"),
         (replace(FAILED, state=m.TransferState.PARTIAL, hopeless=True), ADA, "plan_again", "you"),
         (replace(RUNNING, state=m.TransferState.COMPLETE), ADA, "none", "nobody"),

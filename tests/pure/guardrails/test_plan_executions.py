@@ -126,6 +126,15 @@ def test_a_source_may_outgrow_its_survey_by_five_percent_or_a_little(files: int,
     assert execution.max_entries - entries == max(MIN_GROWTH_ENTRIES, -(-entries * 5 // 100))
 
 
+@given(st.integers(0, 2**60), st.integers(0, 2**60), st.integers(0, 2**60), st.sampled_from(["dir", "file"]))
+def test_invariant_2_a_move_may_take_no_more_than_was_surveyed(files: int, size: int, entries: int, kind: str) -> None:
+    found = counts(source_kind=kind, files=files, bytes=size, source_entries=entries)
+    execution = execution_of(Asked(action="move"), route()).surveyed(found)
+    folder_itself = kind == "dir"
+    assert (execution.max_files, execution.max_bytes) == (files, size)
+    assert execution.max_entries == entries + folder_itself
+
+
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_filter_times_are_exact_to_the_nanosecond(moment: datetime) -> None:
     exact = nanoseconds(moment)
@@ -209,6 +218,13 @@ def test_every_card_says_what_happens_to_identical_different_and_moved_files_and
     assert "Nothing is deleted at the destination." in said
     assert "verified with BLAKE3 while it travels." in said
     assert "at most 21,000 files and 1.71 GB (1,717,986,894 bytes)" in said
+
+
+def test_a_card_says_that_a_move_stops_when_its_source_grows() -> None:
+    said = notes(Asked(action="move"))
+    assert "If the source grows meanwhile beyond what was surveyed (20,000 files and" in said
+    assert "the move stops, and deletes nothing there: plan it again." in said
+    assert "over the survey" not in said
 
 
 def test_a_card_claims_at_rest_verification_encryption_and_deletes_only_where_they_happen() -> None:

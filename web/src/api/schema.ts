@@ -3129,6 +3129,22 @@ export interface components {
             path: string;
         };
         /**
+         * LossPage
+         * @description One page of what a plan replaces and deletes at its destination. Sources of a move are in no list.
+         */
+        LossPage: {
+            /** Items */
+            items: components["schemas"]["Loss"][];
+            /**
+             * Moved
+             * @description source files that a move deletes, each once its copy is verified: all that the plan copies or finds there already; list them by browsing the plan's source
+             * @default 0
+             */
+            moved: number;
+            /** Next */
+            next?: string | null;
+        };
+        /**
          * Me
          * @description Who is calling, and what that caller may do.
          */
@@ -3474,13 +3490,6 @@ export interface components {
         Page_Halt_: {
             /** Items */
             items: components["schemas"]["Halt"][];
-            /** Next */
-            next?: string | null;
-        };
-        /** LossPage */
-        Page_Loss_: {
-            /** Items */
-            items: components["schemas"]["Loss"][];
             /** Next */
             next?: string | null;
         };
@@ -4113,6 +4122,12 @@ export interface components {
              * @enum {string}
              */
             now: "allowed" | "confirm" | "approve" | "denied";
+            /**
+             * Only Listed
+             * @description whether `now` says only that its places may be listed; the transfer was not decided
+             * @default false
+             */
+            only_listed: boolean;
             /** Plan */
             plan: string;
             /** Requester Name */
@@ -4179,6 +4194,12 @@ export interface components {
              * @default []
              */
             flips: components["schemas"]["PolicyFlip"][];
+            /**
+             * Only Listed
+             * @description those of them that may now be listed; of the transfer itself nothing was decided
+             * @default 0
+             */
+            only_listed: number;
             /** Replayed */
             replayed: number;
         };
@@ -5904,6 +5925,7 @@ export type KeptReason = components['schemas']['KeptReason'];
 export type KeptSources = components['schemas']['KeptSources'];
 export type Limit = components['schemas']['Limit'];
 export type Loss = components['schemas']['Loss'];
+export type LossPage = components['schemas']['LossPage'];
 export type Me = components['schemas']['Me'];
 export type Measured = components['schemas']['Measured'];
 export type MeasuredSide = components['schemas']['MeasuredSide'];
@@ -5916,7 +5938,6 @@ export type PageAuditEvent = components['schemas']['Page_AuditEvent_'];
 export type PageEndpoint = components['schemas']['Page_Endpoint_'];
 export type PageFailedFile = components['schemas']['Page_FailedFile_'];
 export type PageHalt = components['schemas']['Page_Halt_'];
-export type PageLoss = components['schemas']['Page_Loss_'];
 export type PageNode = components['schemas']['Page_Node_'];
 export type PageOpenSession = components['schemas']['Page_OpenSession_'];
 export type PagePasskey = components['schemas']['Page_Passkey_'];
@@ -7603,7 +7624,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Page_Loss_"];
+                    "application/json": components["schemas"]["LossPage"];
                 };
             };
             /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */

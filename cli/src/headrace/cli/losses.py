@@ -30,6 +30,14 @@ def losses(
             command.out.show(
                 table(("what", "kind", "size", "last changed", "name"), (_row(one, kept) for one in found))
             )
+        if found.moved:
+            files = (
+                f"{plural(found.moved, 'source file')}, {'each' if found.moved > 1 else 'it'} once its copy is verified"
+            )
+            command.out.say(
+                f"The move deletes {files}: all files of the plan. They are in no list here: headrace browse lists its "
+                "source."
+            )
         if found.next is not None:
             only = f" --how {how}" if how else ""
             command.out.note(f"There are more: headrace losses {plan}{only} --after {found.next}")

@@ -346,6 +346,10 @@ def policy_guide(
     run(work, as_json=json)
 
 
+def _now(flip: m.PolicyFlip) -> str:
+    return "may be listed" if flip.only_listed else flip.now
+
+
 @policy.command("simulate")
 def policy_simulate(file: PolicyFile, *, json: Json = False) -> None:
     """List the earlier plans that a policy text would have decided otherwise; nothing is stored."""
@@ -353,9 +357,11 @@ def policy_simulate(file: PolicyFile, *, json: Json = False) -> None:
     def work(command: Command) -> None:
         text = m.PolicyText(text=file.read_text(encoding="utf-8"))
         found = command.wait(command.headrace.simulate_policy(text))
-        rows = ((f.plan, f.requester_name or "", f.sentence, f"{f.was} -> {f.now}", f.why) for f in found.flips)
+        rows = ((f.plan, f.requester_name or "", f.sentence, f"{f.was} -> {_now(f)}", f.why) for f in found.flips)
         command.out.show(table(("plan", "requester", "request", "decision", "why"), rows))
-        command.out.say(f"{found.flipped:,} of the newest {found.replayed:,} decisions would change.")
+        listed = f" {found.only_listed:,} of them may only be listed then: the transfer itself was not decided."
+        changed = f"{found.flipped:,} of the newest {found.replayed:,} decisions would change."
+        command.out.say(changed + (listed if found.only_listed else ""))
         command.out.document(found)
 
     run(work, as_json=json)

@@ -148,10 +148,10 @@ class HttpHeadrace:
 
     async def losses(
         self, plan: str, *, how: m.LossKind | None = None, after: str | None = None, limit: int = 200
-    ) -> m.Page[m.Loss]:
+    ) -> m.LossPage:
         """As in the port."""
         query: _Query = {"how": how, "after": after, "limit": limit}
-        return await self._wire.get(m.Page[m.Loss], f"plans/{segment(plan)}/losses", query=query)
+        return await self._wire.get(m.LossPage, f"plans/{segment(plan)}/losses", query=query)
 
     # -- transfers --
 

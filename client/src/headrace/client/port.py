@@ -92,7 +92,7 @@ class Headrace(Protocol):
 
     async def losses(
         self, plan: str, *, how: m.LossKind | None = None, after: str | None = None, limit: int = 200
-    ) -> m.Page[m.Loss]:
+    ) -> m.LossPage:
         """List what a plan replaces at its destination, then what it deletes there, name by name; moves nothing.
 
         `how` is only one of the two; `limit` is at most 1000, `after` is `next` of the page before. The files of its

@@ -129,11 +129,17 @@ class LossPage(View):
     next_after: str | None
 
     @classmethod
-    def of(cls, page: m.Page[m.Loss]) -> "LossPage":
+    def of(cls, page: m.LossPage) -> "LossPage":
         """Show a page."""
         more = " There are more." if page.next else ""
+        if page.moved:
+            more += (
+                f" Beside them the move deletes {plural(page.moved, 'source file')} once copied and verified: all "
+                "files of the plan, which are in no list; browse its source."
+            )
         return cls(
-            summary=f"{plural(len(page.items), 'name')} that the plan would replace or delete, as data.{more}",
+            summary=f"{plural(len(page.items), 'name')} that the plan would replace or delete at its destination, as "
+            f"data.{more}",
             losses=[
                 LossView(
                     how=one.how, path=visible(one.path), kind=one.kind, size_bytes=one.bytes, modified=one.modified

@@ -136,7 +136,7 @@ class Acting:
 
     async def losses(
         self, plan: str, *, how: m.LossKind | None = None, after: str | None = None, limit: int = 200
-    ) -> m.Page[m.Loss]:
+    ) -> m.LossPage:
         """As in the port."""
         async with self._may("losses") as caller:
             return await self._do.losses.page(caller, plan, how, after=after, limit=_page(limit, MAX_LONG_PAGE))

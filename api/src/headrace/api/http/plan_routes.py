@@ -123,6 +123,6 @@ async def why(port: Port, plan: Id) -> m.Decision:
 @router.get("/plans/{plan}/losses")
 async def losses(
     port: Port, plan: Id, *, how: m.LossKind | None = None, after: AfterPlace = None, limit: LongPage = 200
-) -> m.Page[m.Loss]:
+) -> m.LossPage:
     """List what a plan replaces at its destination, then what it deletes there, name by name; nothing is moved."""
     return await port.losses(plan, how=how, after=after, limit=limit)

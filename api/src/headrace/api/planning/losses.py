@@ -32,24 +32,28 @@ class Losses:
 
     async def page(
         self, caller: Caller, plan: str, how: m.LossKind | None, *, after: str | None, limit: int
-    ) -> m.Page[m.Loss]:
+    ) -> m.LossPage:
         """List what a plan would replace, then what it would delete; raises `names_withheld` for assistants."""
         async with self.core.database.read() as tx:
             row = await self.plans.row(tx, caller, plan)
             [withheld] = await self.redaction.withheld(tx, caller, [row])
         if withheld:
             raise ServiceError(Code.NAMES_WITHHELD, "these names are withheld from assistants; the requester sees them")
-        survey = m.Plan.model_validate_json(row.card).survey
+        card = m.Plan.model_validate_json(row.card)
+        survey = card.survey
         if survey is None or row.state == m.PlanState.SURVEYING:
             raise ServiceError(Code.PLAN_NOT_READY, f"nothing was listed for plan `{row.id}`: it is {row.state}")
+        moves = card.intent is not None and card.intent.action == "move" and how != "replaced"
+        moved = survey.files + survey.identical_files if moves else 0
         if not survey.overwrites + survey.deletes:
-            return m.Page(items=[])
+            return m.LossPage(items=[], moved=moved)
         folder = lists_dir(self.core.settings.data, row.id)
         wanted = [(n, kind, folder / name) for n, (kind, name) in enumerate(_LISTS, 1) if how in {None, kind}]
-        return await asyncio.to_thread(_page, wanted, after, limit)
+        page = await asyncio.to_thread(_page, wanted, after, limit)
+        return page.model_copy(update={"moved": moved})
 
 
-def _page(wanted: Sequence[tuple[int, m.LossKind, Path]], after: str | None, limit: int) -> m.Page[m.Loss]:
+def _page(wanted: Sequence[tuple[int, m.LossKind, Path]], after: str | None, limit: int) -> m.LossPage:
     """Read one list after the other until the page is full."""
     place = Place.read(after) if after is not None else None
     if place is not None and (place.unit != "b" or place.number not in {number for number, _, _ in wanted}):
@@ -64,8 +68,8 @@ def _page(wanted: Sequence[tuple[int, m.LossKind, Path]], after: str | None, lim
         entries, following = ListFile(path, number).page(offset, limit - len(items))
         items += [_loss(kind, entry) for entry in entries]
         if following is not None:
-            return m.Page(items=items, next=following)
-    return m.Page(items=items)
+            return m.LossPage(items=items, next=following)
+    return m.LossPage(items=items)
 
 
 def _loss(kind: m.LossKind, entry: dict[str, Any]) -> m.Loss:

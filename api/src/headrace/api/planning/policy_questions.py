@@ -28,6 +28,7 @@ from headrace.guardrails import (
     Moment,
     PolicySet,
     ResolvedEndpoint,
+    asks_only_to_look,
     decide,
     guided_rules,
     may_browse,
@@ -42,6 +43,7 @@ from headrace.guardrails import (
     Caller as Asker,
 )
 
+_ONLY_LISTED = "Its places may be listed; the transfer itself was not decided."
 REPLAYED = 1000
 """Plans that a simulation decides again: the newest that were decided."""
 LISTED = 200
@@ -74,7 +76,12 @@ class PolicyQuestions:
         async with self._core.database.read() as tx:
             rows = [_Stored(*row) for row in await tx.execute(_DECIDED)]
         flips = await asyncio.to_thread(_flips, proposed, rows, by_agent=caller.principal.agent is not None)
-        return m.PolicySimulation(replayed=len(rows), flipped=len(flips), flips=flips[:LISTED])
+        return m.PolicySimulation(
+            replayed=len(rows),
+            flipped=len(flips),
+            only_listed=sum(flip.only_listed for flip in flips),
+            flips=flips[:LISTED],
+        )
 
     def needs(self) -> list[m.PolicyNeed]:
         """List what the guide makes rules for."""
@@ -159,6 +166,8 @@ def _flips(proposed: PolicySet, rows: Sequence[_Stored], *, by_agent: bool) -> l
         if by_agent:
             found = without_places(found)
         if row.was in _ORDER and found.outcome != row.was:
+            # It was denied before anything was listed: what policy would say of the transfer nobody knows.
+            only_listed = found.outcome != "denied" and asks_only_to_look(row.context)
             flips.append(
                 m.PolicyFlip(
                     plan=row.plan,
@@ -167,7 +176,8 @@ def _flips(proposed: PolicySet, rows: Sequence[_Stored], *, by_agent: bool) -> l
                     created=row.created,
                     was=row.was,
                     now=found.outcome,
-                    why=why(found),
+                    only_listed=only_listed,
+                    why=f"{why(found)} {_ONLY_LISTED}" if only_listed else why(found),
                 )
             )
     return flips

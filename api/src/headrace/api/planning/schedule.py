@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
+from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Together
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration
 from headrace.guardrails import OpenHours
 
 _BITS = 8
+_LATEST_DEADLINE = timedelta(days=366)
 _MOST_S = 10 * 366 * 86_400
 """A nodes' or a requester's figure that asks for longer counts as so long: no time can be made of more."""
 
@@ -90,6 +92,17 @@ class Schedule:
         if self.deadline is None or eta_s is None or (earliest := self.done(eta_s)) <= self.deadline:
             return ""
         return f"By what was moved there before it is done at about {_utc(earliest)}, after its deadline."
+
+
+def require_near(deadline: datetime | None, now: datetime) -> None:
+    """Refuse a deadline so far ahead that nobody could mean it."""
+    latest = now + _LATEST_DEADLINE
+    if deadline is not None and deadline >= latest:
+        raise ServiceError(
+            Code.NOT_SUPPORTED_YET,
+            f"a deadline may lie at most {_LATEST_DEADLINE.days} days ahead: before {latest:%Y-%m-%d %H:%M} UTC",
+            fields=("deadline",),
+        )
 
 
 def at_risk(deadline: datetime | None, hours: Together, left_s: int | None, now: datetime) -> bool:

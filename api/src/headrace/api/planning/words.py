@@ -6,7 +6,7 @@ question.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from sqlalchemy import select
@@ -19,6 +19,7 @@ from headrace.api.planning.model_reading import ModelReading
 from headrace.api.planning.origins import origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
 from headrace.api.policy.deciding import Deciding
+from headrace.api.planning.schedule import require_near
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
@@ -47,7 +48,6 @@ _LAST = "last"
 _ENDS = frozenset({"source", "destination"})
 KEPT = frozenset({"start", "deadline", "window", "priority"})
 """Slots that the service keeps itself."""
-_LATEST_DEADLINE = timedelta(days=366)
 LOCAL_ENDPOINT = "local"
 """The endpoint that a bare path names."""
 
@@ -94,7 +94,7 @@ class Words:
         checks: dict[str, Callable[[], None]] = {
             "rate_limit_bps": lambda: require_rate(intent.rate_limit_bps, self._core.settings.min_rate_bps),
             "start": lambda: _check_start(intent, self._core.clock()),
-            "deadline": lambda: _check_deadline(intent, self._core.clock()),
+            "deadline": lambda: require_near(intent.deadline, self._core.clock()),
         }
         for slot, check in checks.items():
             try:
@@ -309,15 +309,4 @@ def _check_start(intent: m.TransferIntent, now: datetime) -> None:
             Code.NOT_SUPPORTED_YET,
             f"a start may lie at most {MAX_AHEAD.days} days ahead: before {latest:%Y-%m-%d %H:%M} UTC",
             fields=("start",),
-        )
-
-
-def _check_deadline(intent: m.TransferIntent, now: datetime) -> None:
-    """Refuse a deadline so far ahead that nobody could mean it."""
-    latest = now + _LATEST_DEADLINE
-    if intent.deadline is not None and intent.deadline >= latest:
-        raise ServiceError(
-            Code.NOT_SUPPORTED_YET,
-            f"a deadline may lie at most {_LATEST_DEADLINE.days} days ahead: before {latest:%Y-%m-%d %H:%M} UTC",
-            fields=("deadline",),
         )

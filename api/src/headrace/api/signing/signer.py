@@ -62,6 +62,7 @@ from headrace.guardrails import (
     release,
     seal,
     seal_plan,
+    utc_text,
     utc_time,
     why,
     written_obligations,
@@ -215,7 +216,7 @@ class Signer:
         now; what runs by then goes on. What was found is good for the rest of the writing transaction `tx`: nobody else
         changes anything meanwhile.
         """
-        asked = (_RELEASED, transfer.id, transfer.plan_digest, transfer.started, starts)
+        asked = (_RELEASED, transfer.id, transfer.plan_digest, transfer.started, transfer.deadline, starts)
         if asked in tx.info:
             return cast("ReleasedPlan", tx.info[asked])
         row = await tx.get(PlanRow, transfer.plan)
@@ -382,6 +383,9 @@ class Signer:
                 "agent_used_bytes": used.agent_used_bytes,
                 "running_transfers": used.running_transfers,
             }
+        if "deadline" in sealed:
+            # Another one may have been set since; a record of an earlier form stays one.
+            facts["deadline"] = utc_text(transfer.deadline) if transfer.deadline else ""
         written = {name: str(fact) if isinstance(fact, int) else fact for name, fact in facts.items()}
         record["context"] = {**sealed, **written}
         asked, policies, person_id = canonical(record).decode(), self._policies.active, transfer.requester

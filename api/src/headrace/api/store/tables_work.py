@@ -200,6 +200,8 @@ class TransferRow(Base):
     """Streams and units that are set for it (JSON of `models.EffectiveTuning`)."""
     paused_since: Mapped[datetime | None] = mapped_column(Utc)
     """Since when its pause is wished."""
+    kept: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
+    """Who paused it and who set its rate and class (JSON of `transfer_steps.Kept`)."""
     last_error: Mapped[str] = mapped_column(Text, default="")
     resent_before: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes that earlier attempts sent again."""

@@ -1,9 +1,12 @@
 """Steering a transfer: pause, resume, cancel, retry, another rate, class or deadline; each with its audit event."""
 
+import json
+
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.admission import Admission
 from headrace.api.planning.rates import require_rate
+from headrace.api.planning.schedule import require_near
 from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.private_words import because
 from headrace.api.signing.legs import most_of
@@ -16,7 +19,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import State, Wish, retried, wished
-from headrace.api.transfers.transfer_steps import objection_to
+from headrace.api.transfers.transfer_steps import Steerer, objection_to, steerer
 from headrace.client import models as m
 from headrace.client.text import bit_rate
 
@@ -83,6 +86,7 @@ class Control:
         clock = self._parts.core.steady()
         after = wished(standing_of(row), asked, said if asked is not Wish.RUN else "", clock)
         row.wish, row.wish_reason, row.paused_since = after.wish, after.wish_reason, after.paused_since
+        _keep(row, "pause", steerer(caller.principal, row.requester) if asked is Wish.PAUSE else None)
         await self._parts.history.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
 
@@ -99,6 +103,7 @@ class Control:
                 fields=("rate_bps",),
             )
         row.rate_ceiling_bps = rate_bps or ceiling_bps
+        _keep(row, "rate", _operator(caller, row))
         limit = f"at most {bit_rate(row.rate_ceiling_bps)}" if row.rate_ceiling_bps else "without a limit"
         said = because(f"it runs {limit} from now on", request.reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
@@ -124,6 +129,7 @@ class Control:
             )
         held.require_open(name, own_hours(row), max(self._parts.core.clock(), row.starts or self._parts.core.clock()))
         row.qos_class, row.priority = name, held.rank(name)
+        _keep(row, "class", _operator(caller, row))
         await self._require_deadline(tx, caller, row, admission)
         said = because(f"its class is `{name}` from now on", request.reason)
         await self._parts.history.record(tx, row, m.TransferEventKind.CLASS, said, caller=caller)
@@ -132,8 +138,10 @@ class Control:
     async def _set_deadline(
         self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest, admission: Admission
     ) -> None:
-        """Set another deadline that can be kept for what is left, or take it away."""
+        """Set another deadline that can be kept for what is left, or take it away, if policy does not deny it so."""
+        require_near(request.deadline, self._parts.core.clock())
         row.deadline = request.deadline
+        await self._parts.signer.released(tx, row, starts=False)
         await self._require_deadline(tx, caller, row, admission)
         until = f"is to be done by {row.deadline:%Y-%m-%d %H:%M} UTC" if row.deadline else "has no deadline"
         said = because(f"it {until} from now on", request.reason)
@@ -164,6 +172,7 @@ class Control:
         write_standing(row, queued)
         row.wish, row.wish_reason, row.fence = queued.wish, queued.wish_reason, row.fence + 1
         row.paused_since = None
+        _keep(row, "pause", None)
         row.only_failed, row.error, row.ended = only_failed, None, None
         said = because(f"tried again by {caller.principal.shown_name}", reason)
         said += await self._promise_anew(tx, row, admission)
@@ -174,3 +183,14 @@ class Control:
         plan = await tx.get(PlanRow, row.plan)
         card = m.Plan.model_validate_json(plan.card) if plan else None
         return card.intent.rate_limit_bps if card and card.intent else None
+
+
+def _operator(caller: Caller, row: TransferRow) -> Steerer | None:
+    """Return that an operator steers a transfer of another: what its requester sets, its assistants may set anew."""
+    return "operator" if steerer(caller.principal, row.requester) == "operator" else None
+
+
+def _keep(row: TransferRow, what: str, said: Steerer | None) -> None:
+    """Keep whose word this of a transfer is; nobody's when it was taken back, or a program said it."""
+    kept = {name: by for name, by in json.loads(row.kept).items() if name != what}
+    row.kept = json.dumps(kept | ({what: said} if said else {}))

@@ -1,6 +1,7 @@
 """Transfers as people see them: finding, listing, watching; and who may see which."""
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -40,6 +41,7 @@ _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().l
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
 _LAST = timedelta(hours=1)
 _PAGE = 200
+_CEILING_EXCEEDED = "ceiling_exceeded"
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
@@ -368,11 +370,13 @@ class Transfers:
         return status
 
     async def _statuses(self, tx: Tx, rows: Sequence[TransferRow]) -> list[TransferStatus]:
-        # Only what can be tried again, or runs below a ceiling, depends on its plan.
+        # Only what can be tried again or resumed, or runs below a ceiling, depends on its plan.
         plans = [
             row.plan
             for row in rows
-            if row.state in RETRIED_STATES or (row.rate_ceiling_bps is not None and row.state not in m.END_STATES)
+            if row.state in RETRIED_STATES
+            or row.wish == Wish.PAUSE
+            or (row.rate_ceiling_bps is not None and row.state not in m.END_STATES)
         ]
         facts = {plan.id: plan for plan in await tx.execute(_FACTS, {"of_plans": plans})} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
@@ -414,6 +418,7 @@ class Transfers:
             deletes=plan.deletes if plan else False,
             probe=row.probe is not None,
             failed=failed,
+            outgrown=row.error is not None and m.Problem.model_validate_json(row.error).code == _CEILING_EXCEEDED,
             hopeless=0 < failed <= for_good,
             active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
@@ -421,6 +426,7 @@ class Transfers:
             paused_until=row.paused_since
             and row.paused_since + timedelta(seconds=self._parts.core.settings.pause_limit_s),
             halted=halted,
+            kept=json.loads(row.kept),
             now=self._parts.core.clock(),
         )
 

@@ -138,6 +138,7 @@ class Submissions:
             last_error="",
             probe=None if card.probe is None else "[]",
             tuning=card.tuning.model_dump_json(),
+            kept="{}",
         )
         tx.add(row)
         plan.unstarted = False

@@ -5,8 +5,8 @@ Pure functions of what is stored, the caller and the clock. The use cases refuse
 interfaces show as the reason of a disabled action.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
@@ -20,6 +20,10 @@ from headrace.client.text import plural, sentence
 from headrace.guardrails import Unreleased
 
 State = m.TransferState
+Steerer = Literal["person", "operator"]
+"""Whose word stands against programs: a person's in a session, or that of whoever steers a transfer of another."""
+Kept = Mapping[str, Steerer]
+"""What of a transfer (`pause`, `rate`, `class`) stands as one of these said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,8 @@ class TransferStatus:
     """Whether it only measures."""
     failed: int = 0
     """How many files did not arrive, of one that ended in part."""
+    outgrown: bool = False
+    """Whether it failed because its source holds more than its plan allows."""
     hopeless: bool = False
     """Whether a retry alone helps none of the files that failed."""
     active_s: float | None = None
@@ -47,6 +53,7 @@ class TransferStatus:
     """The most that its plan allows, of one that has not ended."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
+    kept: Kept = field(default_factory=dict)
     missing_consent: Unreleased | None = None
     """Which consent of its plan counts no more, of one that may be tried again."""
     paused_until: datetime | None = None
@@ -67,7 +74,7 @@ def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.Allow
     answers = {question: question(transfer, caller) for question in _QUESTIONS}
     found = []
     for action, question in _OBJECTIONS.items():
-        objection = answers[question]
+        objection = answers[question] or _kept_objection(transfer, caller, action)
         found.append(
             m.AllowedAction(action=action, allowed=False, reason=objection.detail) if objection else _ALLOWED[action]
         )
@@ -76,7 +83,7 @@ def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.Allow
 
 def objection_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
     """Return what stands against this caller taking this action on this transfer now."""
-    return _OBJECTIONS[action](transfer, caller)
+    return _OBJECTIONS[action](transfer, caller) or _kept_objection(transfer, caller, action)
 
 
 def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
@@ -105,6 +112,10 @@ def _until(transfer: TransferStatus) -> str:
     return f" Unless it is resumed, it is canceled at {until:%Y-%m-%d %H:%M} UTC." if until else ""
 
 
+_OUTGROWN: Final = (
+    "Its source holds more than was surveyed and its plan allows. This attempt deleted nothing at the source. Plan "
+    "again, so that what came meanwhile is seen and agreed to."
+)
 _HOPELESS: Final = (
     "A retry alone does not help: each says what stands in its way. Sockets, pipes and devices are never copied: plan "
     "again and leave them out with an exclude. Where it says `destination_exists`, move that away and plan again, or "
@@ -118,6 +129,8 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     in_vain = _retry_in_vain(transfer)
     if in_vain is not None:
         return m.NextStep(kind="plan_again", by=by, message=_IN_VAIN[in_vain.code])
+    if transfer.outgrown:
+        return m.NextStep(kind="plan_again", by=by, message=_OUTGROWN)
     what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
     if transfer.hopeless:
         return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")
@@ -155,6 +168,31 @@ def _state_objection(transfer: TransferStatus, against: str | None) -> Objection
     return None if against is None else ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` {against}")
 
 
+def steerer(caller: Principal, requester: str) -> Steerer | None:
+    """Return whose word it is when this caller steers a transfer of `requester`; nobody's: that of a program."""
+    if caller.id != requester:
+        return "operator"
+    return "person" if caller.session else None
+
+
+def _kept_objection(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
+    """Return what stands against a program that takes back what a person said.
+
+    An assistant takes back nobody's word, and no token of the requester that of an operator.
+    """
+    what, deed = _TAKES_BACK.get(action, ("", ""))
+    said = transfer.kept.get(what)
+    of_requester = said == "operator" and not caller.session and caller.id == transfer.requester
+    if said is None or (caller.agent is None and not of_requester):
+        return None
+    who, program = ("An operator" if said == "operator" else "A person"), caller.agent is not None
+    return ServiceError(
+        Code.FORBIDDEN,
+        f"{who} {deed}, and {'no assistant' if program else 'no token of its requester'} takes that back: do it in "
+        "your own session, in the console or a terminal after `headrace login`",
+    )
+
+
 def _wish_objection(asked: Wish) -> Callable[[TransferStatus, Principal], Objection]:
     def objection(transfer: TransferStatus, caller: Principal) -> Objection:
         against = against_wish(transfer.state, Wish(transfer.wish), asked)
@@ -169,18 +207,30 @@ def _pause_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     return _wish_objection(Wish.PAUSE)(transfer, caller) or _state_objection(transfer, against)
 
 
+def _delete_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+    """Return what stands against letting a plan that deletes run: what submitting takes, or an operator in person."""
+    in_person = caller.session and caller.may(Scope.NODE_WRITE)
+    if transfer.deletes and not in_person and not caller.may(Scope.TRANSFER_DELETE):
+        return lacking(Scope.TRANSFER_DELETE, who="its plan may delete files, and this token may not")
+    return None
+
+
+def _resume_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+    """Return what stands against a resume: it lets the plan run, as a submission does."""
+    return _wish_objection(Wish.RUN)(transfer, caller) or _delete_objection(transfer, caller)
+
+
 def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     """Return what stands against a retry: who may steer may try it again, as who asked for it.
 
     It starts the plan again: where that deletes, it takes what submitting takes, or an operator in person.
     """
-    against = _steer_objection(transfer, caller)
-    if against is not None:
-        return against
-    in_person = caller.session and caller.may(Scope.NODE_WRITE)
-    if transfer.deletes and not in_person and not caller.may(Scope.TRANSFER_DELETE):
-        return lacking(Scope.TRANSFER_DELETE, who="its plan may delete files, and this token may not")
-    return _state_objection(transfer, against_retry(transfer.state)) or _retry_in_vain(transfer)
+    return (
+        _steer_objection(transfer, caller)
+        or _delete_objection(transfer, caller)
+        or _state_objection(transfer, against_retry(transfer.state))
+        or _retry_in_vain(transfer)
+    )
 
 
 _NO_CONSENT: Final = (
@@ -234,7 +284,7 @@ def _run_again_objection(transfer: TransferStatus, caller: Principal) -> Objecti
 _cancel_objection: Final = _wish_objection(Wish.CANCEL)
 _OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Objection]]] = {
     "pause": _pause_objection,
-    "resume": _wish_objection(Wish.RUN),
+    "resume": _resume_objection,
     "cancel": _cancel_objection,
     "retry": _retry_objection,
     "set_rate": _cancel_objection,  # whatever can still be canceled
@@ -244,5 +294,11 @@ _OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], 
     "release": _release_objection,
     "run_again": _run_again_objection,
 }
+_TAKES_BACK: Final[Mapping[m.TransferAction, tuple[str, str]]] = {
+    "resume": ("pause", "paused it"),
+    "set_rate": ("rate", "set its rate"),
+    "set_class": ("class", "set its class"),
+}
+"""What of `Kept` an action takes back, and in words."""
 _QUESTIONS: Final = tuple(dict.fromkeys(_OBJECTIONS.values()))
 _ALLOWED: Final = {action: m.AllowedAction(action=action, allowed=True) for action in _OBJECTIONS}

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, ProofStrength, Proven, Reason, Sha256, Words, Zone
+from headrace.client.models.base import Count, Handle, Model, Page, ProofStrength, Proven, Reason, Sha256, Words, Zone
 from headrace.client.models.intents import (
     Changes,
     PlannedIntent,
@@ -93,6 +93,16 @@ class Loss(Model):
     kind: Literal["file", "dir", "symlink"]
     bytes: Count
     modified: datetime | None = Field(default=None, description="last change of its content")
+
+
+class LossPage(Page[Loss]):
+    """One page of what a plan replaces and deletes at its destination. Sources of a move are in no list."""
+
+    moved: Count = Field(
+        default=0,
+        description="source files that a move deletes, each once its copy is verified: all that the plan copies or "
+        "finds there already; list them by browsing the plan's source",
+    )
 
 
 class DecidingFact(Model):

@@ -117,6 +117,9 @@ class PolicyFlip(Model):
     created: datetime
     was: Outcome
     now: Outcome
+    only_listed: bool = Field(
+        default=False, description="whether `now` says only that its places may be listed; the transfer was not decided"
+    )
     why: str
 
 
@@ -125,6 +128,9 @@ class PolicySimulation(Model):
 
     replayed: Count
     flipped: Count
+    only_listed: Count = Field(
+        default=0, description="those of them that may now be listed; of the transfer itself nothing was decided"
+    )
     flips: list[PolicyFlip] = Field(default=[], description="the newest 200 of them")
 
 

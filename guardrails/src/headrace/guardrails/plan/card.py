@@ -46,11 +46,22 @@ def card_notes(execution: Execution, counts: SurveyCounts) -> tuple[str, ...]:
     again = "" if execution.verify == "in-transit" else ", and again as read back at rest"
     notes.append(f"Every byte is verified with BLAKE3 while it travels{again}.")
     notes.append(_way(execution))
-    notes.append(
-        f"If the source grows meanwhile, at most {counted(execution.max_files, 'file')} and "
-        f"{sized(execution.max_bytes)} are copied ({GROWTH_PERCENT}% over the survey, or more for a small one)."
-    )
+    notes.append(_growth(execution))
     return tuple(notes)
+
+
+def _growth(execution: Execution) -> str:
+    """Say what happens when the source grows after its survey."""
+    most = f"{counted(execution.max_files, 'file')} and {sized(execution.max_bytes)}"
+    if execution.delete_source:
+        return (
+            f"If the source grows meanwhile beyond what was surveyed ({most} to copy), the move stops, and deletes "
+            "nothing there: plan it again."
+        )
+    return (
+        f"If the source grows meanwhile, at most {most} are copied "
+        f"({GROWTH_PERCENT}% over the survey, or more for a small one)."
+    )
 
 
 def spoken_summary(

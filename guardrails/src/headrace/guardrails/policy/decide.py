@@ -38,7 +38,7 @@ from headrace.guardrails.policy.record import (
     record_of,
     route_record,
 )
-from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
+from headrace.guardrails.rails.routes import TRASH, ResolvedEndpoint, Route, place_before
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical
 
 LARGE_DELETES: Final = "headrace-large-deletes"
@@ -231,10 +231,12 @@ def replay(policies: PolicySet, decision: Decision) -> Decision:
 def names_withheld(caller: Caller, folder: ResolvedEndpoint, *, below: bool = False) -> bool:
     """Whether the caller gets counts instead of names there (label `names` is `restricted`, and an agent asks).
 
-    With `below`, what lies below the folder counts as well.
+    With `below`, what lies below the folder counts as well. The names in a trash tell of the transfers of others.
     """
     if caller.agent is None:
         return False
+    if folder.path[-1:] == (TRASH,):
+        return True
     own, under = labels_of(place_before(folder.path), folder.labels, folder.folder_labels)
     return _RESTRICTED in own or (below and any(_RESTRICTED in labels for _, labels in under))
 

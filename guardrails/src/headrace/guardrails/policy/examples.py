@@ -87,8 +87,11 @@ def deciding_rules(policies: PolicySet) -> frozenset[str]:
 def _never_within(policies: PolicySet) -> Iterator[PolicyProblem]:
     """Find paths that no folder lies within: a rule about them protects nothing."""
     for rule in policies.rules:
-        for path in malformed(rule.places):
-            message = f"no folder lies within `{shown(path)}`: a path has no `/` at its end, no `//` and no `.`"
+        for path, instead in malformed(rule.places):
+            message = (
+                f"no folder lies within `{shown(path)}`: write `{shown(instead)}`, as listings and records write it "
+                "(no `/` at its end, no `//`, `.` or `..`, no name of a trash, and `%25` for `%`)"
+            )
             yield problem_at_rule(message, rule.id, policies.text)
 
 

@@ -8,9 +8,9 @@ are not needed are left away again.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from headrace.guardrails.intents.text import counted, human_bytes, shown
 from headrace.guardrails.policy.decide import Budget, Spent, may_be_told, redecide
@@ -18,7 +18,7 @@ from headrace.guardrails.policy.decision import Decision, Outcome
 from headrace.guardrails.policy.facts import Moment
 from headrace.guardrails.policy.places import inside
 from headrace.guardrails.policy.policy_set import PolicySet
-from headrace.guardrails.policy.record import read_record
+from headrace.guardrails.policy.record import asks_only_to_look, read_record
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text, utc_time
 from headrace.guardrails.seal.execution import grown_bytes, grown_files
 
@@ -38,6 +38,7 @@ _STRICTNESS: Final[Mapping[Outcome, int]] = {"allowed": 0, "confirm": 1, "approv
 _SESSION: Final[JsonObject] = {"session": True, "credential": "session"}
 _BY_PASSKEY: Final = ("mfa", "passkey", "pop")
 _HOURS: Final = frozenset({"weekday", "minute", "start"})
+_ONLY_LOOKS: Final = "to be listed; the transfer itself was not decided"
 _DAY_NAMES: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
@@ -81,6 +82,8 @@ def explain(policies: PolicySet | None, decision: Decision) -> Explanation:
         record, _ = read_record(decision.context_json)
         read = _read_by(policies, decision)
         alternatives = () if decision.outcome == "allowed" else _alternatives(policies, decision, record, read)
+        if asks_only_to_look(decision.context_json):
+            alternatives = tuple(replace(one, words=f"{one.words} ({_ONLY_LOOKS})") for one in alternatives)
         return Explanation(_facts(record, read), alternatives)
     except (ValueError, TypeError, KeyError):
         return Explanation()
@@ -298,13 +301,17 @@ def _places(record: JsonObject, policies: PolicySet, tries: _Tries) -> Iterator[
         yield _Step(f"without {names}", lambda asked: _without(asked, needed))
 
 
+class _Grown(Protocol):
+    def __call__(self, count: int, *, moves: bool) -> int: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Size:
     """A count that a plan has with its ceiling."""
 
     count: str
     ceiling: str
-    grown: Callable[[int], int]
+    grown: "_Grown"
     said: Callable[[int], str]
 
     @property
@@ -320,7 +327,7 @@ def _fewer(record: JsonObject, size: _Size, milder: Callable[[JsonObject], bool]
     """Find the most that is decided more mildly, by halving; the ceiling follows the count."""
 
     def holding(most: int) -> JsonObject:
-        return {size.count: str(most), size.ceiling: str(size.grown(most))}
+        return {size.count: str(most), size.ceiling: str(size.grown(most, moves=record["action"] == "move"))}
 
     few, many = 1, int(str(_mapping(record["context"])[size.count]))
     if many <= few or not milder(_with(record, holding(few))):

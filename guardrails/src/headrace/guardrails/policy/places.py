@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, TypeAlias
 
-from headrace.guardrails.intents.text import path_text
+from headrace.guardrails.intents.text import escape_component, path_text, unescape_component
+from headrace.guardrails.rails.routes import place_before
 from headrace.guardrails.seal.documents import Json, JsonObject
 
 MAX_PLACES: Final = 1000
@@ -35,9 +36,28 @@ def named_in(rule: object) -> frozenset[str]:
     return frozenset(values) if _WITHIN in attributes(rule) else frozenset()
 
 
-def malformed(paths: frozenset[str]) -> list[str]:
-    """List those of a rule's paths that no folder ever lies within."""
-    return sorted(path for path in paths if path.startswith("/") and path != path_text(_components(path)))
+def malformed(paths: frozenset[str]) -> list[tuple[str, str]]:
+    """List those of a rule's paths that no folder ever lies within, each with what to write instead."""
+    return [(path, own) for path in sorted(paths) if path.startswith("/") and path != (own := _as_recorded(path))]
+
+
+def _as_recorded(path: str) -> str:
+    """Write a path of a rule as records write the folder that is most likely meant."""
+    kept: list[str] = []
+    for part in place_before(_components(path)):
+        if part == "..":
+            del kept[-1:]
+        else:
+            kept.append(part if _is_escaped(part) else escape_component(part.encode()))
+    return path_text(kept)
+
+
+def _is_escaped(part: str) -> bool:
+    try:
+        unescape_component(part)
+    except ValueError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,8 @@ _LACKING: Final[Mapping[object, frozenset[str]]] = {
 }
 """What records of each form lack; those of the first have no `form`."""
 
+_LOOKS: Final = frozenset({"browse", "plan"})
+
 Reach = Literal["below", "alone"]
 """Whether a folder is asked about with all that is below it, or as the one page that lists it."""
 
@@ -68,6 +70,12 @@ def record_of(action: PolicyAction, caller: Caller, resource: JsonObject, contex
     }
     record: JsonObject = {"action": action, "caller": who, "resource": resource, "context": counts, "form": FORM}
     return canonical(record).decode()
+
+
+def asks_only_to_look(context_json: str) -> bool:
+    """Whether a record asks to list places alone, so that its decision says nothing of a transfer."""
+    record = json.loads(context_json)
+    return isinstance(record, Mapping) and record.get("action") in _LOOKS
 
 
 def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:

@@ -14,7 +14,7 @@ Verify = Literal["in-transit", "at-rest"]
 Encryption = Literal["required", "off"]
 
 GROWTH_PERCENT: Final = 5
-"""How far a source may outgrow its survey, in percent of files and of bytes."""
+"""How far a source that stays may outgrow its survey, in percent of files and of bytes."""
 MIN_GROWTH_FILES: Final = 16
 MIN_GROWTH_BYTES: Final = 64 << 20
 MIN_GROWTH_ENTRIES: Final = 64
@@ -176,12 +176,17 @@ class Execution:
         )
 
     def surveyed(self, counts: "SurveyCounts") -> Self:
-        """Set the ceilings and the list digests that the survey found."""
+        """Set the ceilings and the list digests that the survey found.
+
+        What deletes its source may not grow: it would take and delete there what nobody had seen who consented.
+        """
+        # Nodes count the folder itself, too, which no survey lists.
+        names = counts.source_entries + (counts.source_kind == "dir")
         return replace(
             self,
-            max_files=grown_files(counts.files),
-            max_bytes=grown_bytes(counts.bytes),
-            max_entries=_ceiling(counts.source_entries, MIN_GROWTH_ENTRIES),
+            max_files=grown_files(counts.files, moves=self.delete_source),
+            max_bytes=grown_bytes(counts.bytes, moves=self.delete_source),
+            max_entries=names if self.delete_source else _ceiling(counts.source_entries, MIN_GROWTH_ENTRIES),
             overwrites=ListDigest(counts.overwrites, counts.overwrites_digest),
             deletes=ListDigest(counts.deletes, counts.deletes_digest),
         )
@@ -277,14 +282,14 @@ class SurveyCounts:
         }
 
 
-def grown_files(count: int) -> int:
-    """Return how many files may be copied where a survey found so many."""
-    return _ceiling(count, MIN_GROWTH_FILES)
+def grown_files(count: int, *, moves: bool) -> int:
+    """Return how many files may be copied where a survey found so many: no more where their sources are deleted."""
+    return count if moves else _ceiling(count, MIN_GROWTH_FILES)
 
 
-def grown_bytes(count: int) -> int:
-    """Return how many bytes may be copied where a survey found so many."""
-    return _ceiling(count, MIN_GROWTH_BYTES)
+def grown_bytes(count: int, *, moves: bool) -> int:
+    """Return how many bytes may be copied where a survey found so many: no more where their sources are deleted."""
+    return count if moves else _ceiling(count, MIN_GROWTH_BYTES)
 
 
 def nanoseconds(moment: datetime) -> int:
