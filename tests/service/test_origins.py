@@ -1,5 +1,6 @@
 """Where each slot of a plan comes from: on the card, under the seal, in the audit log, the receipt and for policy."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from tests.servers.site import Site, settled
 from tests.service.test_consent import publish
 
 from headrace.api.access.acting import Acting
+from headrace.api.planning.redaction import WITHHELD, redacted
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
 from headrace.client.origins import added
@@ -190,3 +192,51 @@ async def test_another_assistant_is_not_told_withheld_names_by_the_words_that_sa
     shown = await agent.plan(plan.id)
     assert origins(shown) == origins(plan)
     assert "patient-7" not in shown.model_dump_json()
+
+
+async def test_another_assistant_reads_no_withheld_name_in_any_part_of_a_plan_of_somebody_else(site: Site) -> None:
+    """Places, words, filters, questions, losses, and the sealed document, which is the whole plan."""
+    for folder in (site.lab / "patient-7", site.archive / "patient-7"):
+        folder.mkdir()
+    (site.lab / "patient-7" / "patient-7.dat").write_text("new")
+    (site.archive / "patient-7" / "patient-7.dat").write_text("older")
+    words = "sync lab:/patient-7 to archive:/patient-7, only patient-7*, skip patient-7.tmp"
+    plan = await planned(site.ada.port, words)
+    asks = await planned(site.ada.port, f"{words}, patient-7 at 10 gig")
+    assert (plan.state, asks.state) == (m.PlanState.READY, m.PlanState.ASK), (plan.summary, asks.summary)
+    _, other = await site.ada.token("transfer:read", "transfer:read:all", agent="other")
+    [told, _] = [await other.plan(one.id, document=True) for one in (plan, asks)]
+    assert told.document is not None
+    assert "patient-7" in told.document
+    assert told.intent is not None
+    assert (told.intent.include, told.intent.exclude) == (["patient-7*"], ["patient-7.tmp"])
+    for endpoint in ("lab", "archive"):
+        await site.ada.port.update_endpoint(endpoint, m.EndpointUpdate(labels={"names": "restricted"}))
+    for one in (plan, asks):
+        assert "patient-7" in (await site.ada.port.plan(one.id, document=True)).model_dump_json()
+        shown = await other.plan(one.id, document=True)
+        assert "patient-7" not in shown.model_dump_json()
+        assert (shown.names_withheld, shown.document, shown.questions) == (True, None, [])
+        assert (shown.state, shown.digest) == (one.state, one.digest)
+    assert "patient-7" not in "".join([one.model_dump_json() for one in await other.plans()])
+
+
+def test_the_place_of_a_quota_is_a_withheld_name_too() -> None:
+    renews = datetime(2026, 11, 26, tzinfo=UTC)
+    of_place = m.QuotaUse(of="destination", subject="archive:/patient-7", bytes_a_day=9, renews=renews)
+    of_ada = m.QuotaUse(of="person", subject="pn_ada", bytes_a_day=9, renews=renews)
+    spent = "0 B of 9 B a day are left of the quota of destination `archive:/patient-7`."
+    late = "It is not done by then."
+    plan = m.Plan(
+        id="pl_1",
+        state=m.PlanState.READY,
+        requester="pn_ada",
+        created=renews,
+        quotas=[of_place, of_ada],
+        warnings=[spent, late],
+    )
+    shown = redacted(plan, own=False)
+    assert "patient-7" not in shown.model_dump_json()
+    assert [one.subject for one in shown.quotas] == ["archive:/…", "pn_ada"]
+    assert shown.warnings == [WITHHELD, late]
+    assert redacted(plan, own=True).quotas == plan.quotas

@@ -298,6 +298,28 @@ def test_a_folder_keeps_its_endpoints_labels_and_those_of_all_that_it_lies_in() 
     assert record["resource"]["labels"] == ["class=x", "class=y", "class=z", "site=a"]
 
 
+@pytest.mark.parametrize(
+    ("path", "named", "outcome"),
+    [
+        ("/raw", "/raw/phi", "denied"),
+        ("/raw", "/raw/phi/deep", "denied"),
+        ("/raw", "/raw/phi/deep/down", "denied"),
+        ("/raw/phi", "/raw/phi/deep", "denied"),
+        ("/raw", "/raw/phi2", "allowed"),
+        ("/raw", "/raw/open", "allowed"),
+    ],
+)
+@pytest.mark.parametrize("end", ["source", "destination"])
+def test_a_place_in_the_folder_that_is_asked_for_has_the_labels_of_all_that_it_lies_in(
+    path: str, named: str, outcome: str, end: str
+) -> None:
+    both = f'resource.{end}.labels.contains("class=phi") && resource.{end}.within.contains("{named}")'
+    route = at(path, path)
+    labels = {"/raw/phi": {"class": "phi"}, "/raw/open": {"class": "public"}}
+    folder = replace(getattr(route, end), folder_labels=labels)
+    assert copy(PERMIT_ALL + forbid(both), replace(route, **{end: folder})).outcome == outcome
+
+
 def test_listing_the_names_beside_a_labelled_folder_is_not_listing_it() -> None:
     text = PERMIT_ALL + forbid('resource.labels.contains("class=phi")', action="browse")
     whole = labelled("/raw", raw_phi="phi")
