@@ -210,7 +210,7 @@ class Broken:
 
 _RAW, _IN = {"place": "krios1:/raw"}, {"place": "archive:/in"}
 _INTO, _OUT_OF = destination("in", "run"), source("raw", "run")
-_PHI = {"label": "class=phi", "group": "em-lab"}
+_PHI = {"label": "kind=phi", "group": "em-lab"}
 _BY: Final = {"approvers": "approver"}
 BROKEN: Final = (
     Broken(need="no-writes", values=_IN, destination=_INTO),
@@ -233,8 +233,8 @@ BROKEN: Final = (
     # The facts are those of 14:30.
     Broken(need="only-in-hours", values={"from": "20:00", "until": "06:00"}),
     Broken(need="large-approved", values={"tebibytes": "1", **_BY}, facts={"bytes": (1 << 40) + 1}, outcome="approve"),
-    Broken(need="label-for-group", values=_PHI, source=source("home", **{"class": "phi"})),
-    Broken(need="label-for-group", values=_PHI, destination=destination("home", **{"class": "phi"})),
+    Broken(need="label-for-group", values=_PHI, source=source("home", kind="phi")),
+    Broken(need="label-for-group", values=_PHI, destination=destination("home", kind="phi")),
     Broken(need="largest-file", values={"gigabytes": "1"}, facts={"largest_file_bytes": 10**9 + 1}),
     Broken(need="overwrites-by-person", facts={"overwrites": 1}),
 )
