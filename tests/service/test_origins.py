@@ -1,5 +1,6 @@
 """Where each slot of a plan comes from: on the card, under the seal, in the audit log, the receipt and for policy."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from tests.servers.site import Site, settled
 from tests.service.test_consent import publish
 
 from headrace.api.access.acting import Acting
+from headrace.api.planning.redaction import WITHHELD, redacted
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
 from headrace.client.origins import added
@@ -190,3 +192,79 @@ async def test_another_assistant_is_not_told_withheld_names_by_the_words_that_sa
     shown = await agent.plan(plan.id)
     assert origins(shown) == origins(plan)
     assert "patient-7" not in shown.model_dump_json()
+
+
+async def test_another_assistant_reads_no_withheld_name_in_any_part_of_a_plan_of_somebody_else(site: Site) -> None:
+    """Places, words, filters, questions, losses, and the sealed document, which is the whole plan."""
+    for folder in (site.lab / "patient-7", site.archive / "patient-7"):
+        folder.mkdir()
+    (site.lab / "patient-7" / "patient-7.dat").write_text("new")
+    (site.archive / "patient-7" / "patient-7.dat").write_text("older")
+    words = "sync lab:/patient-7 to archive:/patient-7, only patient-7*, skip patient-7.tmp"
+    plan = await planned(site.ada.port, words)
+    asks = await planned(site.ada.port, f"{words}, patient-7 at 10 gig")
+    assert (plan.state, asks.state) == (m.PlanState.READY, m.PlanState.ASK), (plan.summary, asks.summary)
+    _, other = await site.ada.token("transfer:read", "transfer:read:all", agent="other")
+    [told, _] = [await other.plan(one.id, document=True) for one in (plan, asks)]
+    assert told.document is not None
+    assert "patient-7" in told.document
+    assert told.intent is not None
+    assert (told.intent.include, told.intent.exclude) == (["patient-7*"], ["patient-7.tmp"])
+    for endpoint in ("lab", "archive"):
+        await site.ada.port.update_endpoint(endpoint, m.EndpointUpdate(labels={"names": "restricted"}))
+    for one in (plan, asks):
+        assert "patient-7" in (await site.ada.port.plan(one.id, document=True)).model_dump_json()
+        shown = await other.plan(one.id, document=True)
+        assert "patient-7" not in shown.model_dump_json()
+        assert (shown.names_withheld, shown.document, shown.questions) == (True, None, [])
+        assert (shown.state, shown.digest) == (one.state, one.digest)
+    assert "patient-7" not in "".join([one.model_dump_json() for one in await other.plans()])
+
+
+def filled(name: str) -> m.Plan:
+    """Make a plan that has a name wherever names of places and words can stand."""
+    place, moment = f"archive:/{name}", datetime(2026, 11, 26, tzinfo=UTC)
+    counts = {field: 1 for field, info in m.SurveyCounts.model_fields.items() if info.is_required()}
+    samples = {key: [name] for key in ("sample", "overwrites_sample", "deletes_sample", "conflicts_sample")}
+    told = f"patient data stays, and {place} is part of this"
+    given = {
+        "id": "pl_1", "state": "denied", "requester": "pn_ada", "created": moment, "document": name, "words": name,
+        "intent": {"action": "copy", "source": place, "destination": place, "include": [name], "exclude": [name]},
+        "canonical_sentence": name, "state_reason": told, "summary": name, "notes": [name, "Identical files stay."],
+        "survey": {**counts, **samples}, "questions": [{"slot": "source", "message": name, "words": name}],
+        "origins": [{"slot": "source", "origin": "said", "words": [{"start": 0, "end": 1, "text": name}]}],
+        "refusals": [{"rule": "access", "message": name, "words": name}],
+        "decision": {"outcome": "denied", "policy_version": "v1", "why": told,
+                     "rules": [{"id": "phi", "reason": told}, {"id": "big", "reason": "too large"}],
+                     "alternatives": [{"words": f"without `{name}`", "outcome": "allowed"},
+                                      {"words": "with at most 5 GB", "outcome": "allowed"}]},
+        "next_step": {"kind": "none", "message": f"It can't run as it is. {told}"},
+        "approvals": [{"person": "bea", "verdict": "refused", "reason": name, "at": moment, "expires": moment}],
+        "quotas": [{"of": "destination", "subject": place, "bytes_a_day": 9, "renews": moment},
+                   {"of": "person", "subject": "pn_ada", "bytes_a_day": 9, "renews": moment}],
+        "warnings": [f"0 B of 9 B a day are left of the quota of destination `{place}`.", "It is late."],
+    }  # fmt: skip
+    return m.Plan.model_validate(given)
+
+
+def test_no_part_of_a_plan_of_somebody_else_keeps_a_name_and_what_is_no_name_stays() -> None:
+    shown = redacted(filled("patient-7"), own=False)
+    assert "patient-7" not in shown.model_dump_json()
+    assert (shown.document, shown.words, shown.questions, shown.notes) == (None, None, [], [])
+    assert shown.decision is not None
+    assert [(rule.id, rule.reason) for rule in shown.decision.rules] == [("phi", WITHHELD), ("big", "too large")]
+    assert [one.words for one in shown.decision.alternatives] == ["with at most 5 GB"]
+    assert [one.subject for one in shown.quotas] == ["archive:/…", "pn_ada"]
+    assert shown.warnings == [WITHHELD, "It is late."]
+    assert shown.survey is not None
+    assert (shown.survey.files, shown.survey.sample) == (1, [])
+
+
+def test_of_its_own_plan_an_assistant_keeps_its_words_and_places_and_gets_no_name_that_was_found() -> None:
+    plan = filled("patient-7")
+    shown = redacted(plan, own=True)
+    for part in ("words", "intent", "canonical_sentence", "questions", "quotas", "origins", "decision"):
+        assert getattr(shown, part) == getattr(plan, part)
+    assert shown.survey is not None
+    assert (shown.survey.sample, shown.survey.deletes_sample, shown.survey.overwrites_sample) == ([], [], [])
+    assert (shown.refusals[0].message, shown.summary) == (WITHHELD, WITHHELD)

@@ -1,4 +1,5 @@
 import asyncio
+from datetime import timedelta
 from threading import Event
 
 import pytest
@@ -7,6 +8,7 @@ from tests.servers.site import Site, digest_of, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import plan_to_approve, publish
 
+from headrace.api.planning import policy_questions
 from headrace.api.store.tables_site import IdentityRow, PersonRow, PolicyRow
 from headrace.client import models as m
 from headrace.guardrails import check_policy
@@ -169,6 +171,22 @@ async def test_a_plan_that_was_denied_at_listing_is_never_said_to_be_allowed(sit
 
 
 @pytest.mark.anyio
+async def test_a_simulation_lists_the_newest_plans_first_and_counts_those_that_it_does_not_list(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (site.lab / "a").mkdir()
+    made = []
+    for number in range(3):
+        made.append((await site.ada.plan("lab:/a", f"archive:/{number}")).id)
+        site.clock.shift += timedelta(seconds=1)
+    found = await site.ada.port.simulate_policy(m.PolicyText(text=OPEN + NO_ARCHIVE))
+    assert [one.plan for one in found.flips] == made[::-1]
+    monkeypatch.setattr(policy_questions, "LISTED", 2)
+    found = await site.ada.port.simulate_policy(m.PolicyText(text=OPEN + NO_ARCHIVE))
+    assert (found.replayed, found.flipped, [one.plan for one in found.flips]) == (3, 3, made[:0:-1])
+
+
+@pytest.mark.anyio
 async def test_a_simulation_tells_an_assistant_no_names(site: Site) -> None:
     (site.lab / "secret-name").mkdir()
     await site.ada.plan("lab:/secret-name", "archive:/a")
@@ -194,6 +212,62 @@ async def test_who_may_do_what_is_answered_for_every_active_person(site: Site) -
         await site.ada.port.who_may(m.WhoMayRequest(action="browse", destination="lab:/"))
     with refused("unknown_endpoint"):
         await site.ada.port.who_may(m.WhoMayRequest(source="nowhere:/"))
+
+
+HIDDEN = """
+@id("hidden")
+@reason("nobody looks into phi")
+forbid (principal, action == Action::"browse", resource)
+when { resource.within.contains("/phi") };
+"""
+
+
+@pytest.mark.anyio
+async def test_who_may_do_what_counts_the_groups_that_people_are_in(site: Site) -> None:
+    bob, eve = await site.person("bob", "requester"), await site.person("eve", "requester")
+    await publish(site, OPEN.replace("(principal,", '(principal in Group::"em-lab",'))
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(PersonRow).where(PersonRow.id == bob.principal.id).values(groups=["em-lab", "others"]))
+        await tx.execute(update(PersonRow).where(PersonRow.id == eve.principal.id).values(groups=["others"]))
+    found = await site.ada.port.who_may(m.WhoMayRequest(source="lab:/a", destination="archive:/a"))
+    outcomes = {one.name: one.outcome for one in found}
+    assert (outcomes["bob"], outcomes["eve"], outcomes["ada"]) == ("allowed", "denied", "denied")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("end", ["source", "destination"])
+async def test_nobody_may_copy_what_they_may_not_look_into(site: Site, end: str) -> None:
+    await publish(site, OPEN + HIDDEN)
+    asked = {"source": "lab:/a", "destination": "archive:/a"}
+    for place, outcome in (("lab:/phi", "denied"), ("lab:/open", "allowed")):
+        found = await site.ada.port.who_may(m.WhoMayRequest.model_validate({**asked, end: place}))
+        assert {one.outcome for one in found if one.name == "ada"} == {outcome}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("end", "archive", "lab", "mildest"),
+    [
+        ("source", "denied", "allowed", "allowed"),
+        ("source", "approve", "confirm", "confirm"),
+        ("destination", "confirm", "denied", "confirm"),
+        ("destination", "denied", "denied", "denied"),
+    ],
+)
+async def test_an_end_that_a_question_leaves_open_is_the_endpoint_with_the_mildest_answer(
+    site: Site, end: str, archive: str, lab: str, mildest: str
+) -> None:
+    asks = {"denied": "", "confirm": '@obligation("confirmation")', "approve": '@obligation("approval:approver:1")'}
+    text = OPEN
+    for endpoint, outcome in (("archive", archive), ("lab", lab)):
+        if outcome in asks:
+            text += f"""@id("{endpoint}") @reason("r") {asks[outcome]}
+                forbid (principal, action == Action::"copy", resource)
+                when {{ resource.{end} in Endpoint::"{endpoint}" }};"""
+    await publish(site, text)
+    other = {"source": "destination", "destination": "source"}[end]
+    found = await site.ada.port.who_may(m.WhoMayRequest.model_validate({other: "lab:/a"}))
+    assert {one.outcome for one in found} == {mildest}
 
 
 @pytest.mark.anyio

@@ -368,6 +368,37 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
 
 
 @pytest.mark.anyio
+async def test_the_signed_receipt_says_how_a_transfer_ended_what_was_verified_and_how_long_it_took(site: Site) -> None:
+    small_set(site)
+    (site.archive / "copy" / "a.txt").mkdir(parents=True)
+    key = (await site.ada.port.health()).key
+
+    async def signed(ended: m.Transfer) -> dict[str, object]:
+        assert ended.started is not None
+        assert ended.ended is not None
+        body = verify((await site.ada.port.receipt(ended.id)).document, "receipt", [key]).fields()
+        assert body["seconds"] == str(max(1, round((ended.ended - ended.started).total_seconds())))
+        statements = body["statements"]
+        assert isinstance(statements, list)
+        bodies = [json.loads(json.loads(str(one))["body"]) for one in statements]
+        [there] = [one for one in bodies if one["role"] == "destination"]
+        assert {name: body[name] for name in ("outcome", "verified", "files", "bytes")} == {
+            name: there[name] for name in ("outcome", "verified", "files", "bytes")
+        }
+        return dict(body)
+
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    partial = await signed(ended)
+    assert (partial["outcome"], partial["verified"], partial["transfer"]) == ("partial", "in-transit", ended.id)
+    (site.archive / "copy" / "a.txt").rmdir()
+    site.clock.shift += timedelta(seconds=30)
+    await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    whole = await signed(await site.ada.end_of(ended))
+    assert (whole["outcome"], whole["verified"]) == ("complete", "in-transit")
+    assert int(str(whole["seconds"])) >= 30
+
+
+@pytest.mark.anyio
 async def test_what_goes_on_after_a_restart_of_the_service_is_said_to_run(site: Site) -> None:
     large_set(site)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))

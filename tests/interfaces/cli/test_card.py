@@ -191,3 +191,71 @@ def test_the_card_of_a_transfer_says_what_was_deleted(said: str, *, to_trash: bo
         "progress": {"deleted": 2, "deleted_to_trash": to_trash},
     }  # fmt: skip
     assert said in shown(transfer_card(m.Transfer.model_validate(given)))
+
+
+def in_one_line(asked: m.Plan) -> str:
+    return " ".join(shown(plan_card(asked), width=300).replace("│", " ").split())
+
+
+@pytest.mark.parametrize(("days", "kept"), [(30, "30 days"), (1, "1 day")])
+def test_a_plan_card_says_that_what_is_deleted_goes_to_the_trash_and_for_how_long(days: int, kept: str) -> None:
+    dangers = ["overwrite", "delete_extraneous", "delete_source"]
+    losses = {"deletes": 2, "deleted_bytes": 1000, "deletes_sample": ["gone", "also gone"], "overwrites": 1}
+    keeps = in_one_line(plan(danger=dangers, survey=losses, decision={"obligations": [f"trash:{days}d"]}))
+    assert f"DELETES 2 entries (1.00 kB) at the destination will go to the trash, kept {kept}: gone, also gone" in keeps
+    assert f"beware files at the destination go to the trash for {kept}" in keeps
+    assert f"beware files at the source go to the trash for {kept} after they are copied" in keeps
+    # No trash keeps what is replaced.
+    assert "beware files at the destination are replaced" in keeps
+    assert "undoes" not in keeps
+    assert "are deleted" not in keeps
+    gone = in_one_line(plan(danger=dangers, survey=losses))
+    assert "at the destination will be deleted, which nothing undoes: gone, also gone" in gone
+    assert "beware files at the destination are deleted" in gone
+    assert "beware files at the source are deleted after they are copied" in gone
+    assert "trash" not in gone
+
+
+@pytest.mark.parametrize(
+    ("danger", "said"),
+    [
+        ("verify_none", "what arrives is not verified"),
+        ("encryption_off", "the data travels unencrypted"),
+        ("root_source", "the source is a whole endpoint"),
+        ("of_a_later_version", "of_a_later_version"),
+    ],
+)
+def test_a_plan_card_warns_in_words_of_each_danger(danger: str, said: str) -> None:
+    assert f"beware {said}" in in_one_line(plan(danger=[danger]))
+    assert "beware" not in in_one_line(plan())
+
+
+def test_a_plan_card_says_what_would_be_allowed_instead() -> None:
+    instead = [
+        {"words": "with at most 500 GB", "outcome": "allowed"},
+        {"words": "without deleting at the destination", "outcome": "confirm"},
+        {"words": HOSTILE, "outcome": "approve"},
+    ]
+    card = in_one_line(plan(state="denied", decision={"outcome": "denied", "alternatives": instead}))
+    assert "instead with at most 500 GB: allowed" in card
+    assert "instead without deleting at the destination: allowed once it is confirmed" in card
+    assert "gpj\\u{000A}plan: allowed: allowed once it is approved" in card
+
+
+def test_a_plan_card_says_once_why_a_plan_stopped_and_then_what_comes_next() -> None:
+    why = "The requester declined this plan"
+    step = {"kind": "plan_again", "by": "you", "message": f"{why}. Plan it again."}
+    card = in_one_line(plan(state="dropped", state_reason=why, next_step=step))
+    assert f"stopped {why} next Plan it again." in card
+    # What a refusal says already is not said again.
+    refused = {"rule": "access", "message": "The source may not be read."}
+    card = in_one_line(plan(state="denied", state_reason=why, refusals=[refused], next_step=step))
+    assert "refused The source may not be read. (access)" in card
+    assert "stopped" not in card
+
+
+def test_what_an_assistant_asked_for_without_words_is_marked_as_that() -> None:
+    origins = [{"slot": "delete_source", "origin": "assistant"}]
+    intent = {"action": "move", "source": "a:/x", "destination": "b:/x"}
+    typed = plan(intent=intent, origins=origins, agent="claude", words=None)
+    assert "ADDED delete the source: yes (by the assistant, without words of the person)" in in_one_line(typed)

@@ -343,3 +343,69 @@ async def test_words_and_typed_slots_go_together_and_what_the_assistant_added_is
         ("rate_limit_bps", "assistant", "added by the assistant claude, not in the words"),
     ]
     assert 'not in the person\'s words: "rate limit: 2.00 Gb/s"' in card["summary"]
+
+
+LOSSES = {"overwrites": 3, "overwritten_bytes": 9, "deletes": 2, "deleted_bytes": 7}
+
+
+@pytest.mark.parametrize(
+    ("obligations", "fate"),
+    [
+        ([], "deletes 2 entries at the destination for good."),
+        (["trash:30d"], "moves 2 entries at the destination to the trash, kept 30 days."),
+        (["trash:1d"], "moves 2 entries at the destination to the trash, kept 1 day."),
+    ],
+)
+async def test_the_summary_says_what_is_replaced_and_what_becomes_of_what_is_deleted(
+    obligations: list[str], fate: str, era: str
+) -> None:
+    found = survey(**LOSSES, identical_files=5, conflicts=1)
+    made, _ = server(plan=[plan(survey=found, decision=decision(obligations=obligations)), plan()])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "explain_plan", plan_id="pl_1")
+        harmless = await data(client, "explain_plan", plan_id="pl_1")
+    said = (
+        "It moves 21,034 files, 1.71 GB, skips 5 files found there already, leaves what is in the place of 1 file at "
+        f"the destination as it is, replaces 3 files, whose present content is lost, {fate}"
+    )
+    assert said in card["summary"]
+    assert {name: card["counts"][name] for name in LOSSES} == LOSSES
+    assert "It moves 21,034 files, 1.71 GB." in harmless["summary"]
+
+
+async def test_an_assistant_gets_all_that_speaks_against_a_plan_and_what_people_must_give(era: str) -> None:
+    kept = "The identical files are skipped."
+    late = "1 file will not arrive."
+    refusal = {"rule": "access", "message": "The source may not be read."}
+    needs = [
+        {"kind": "confirmation", "by": "the requester (anna)", "given": 1},
+        {"kind": "approval", "by": "2 people of the group stewards", "count": 2},
+    ]
+    asked = plan(
+        danger=["overwrite", "delete_extraneous"], notes=[kept], warnings=[late], needs=needs, refusals=[refusal]
+    )
+    made, _ = server(plan=[asked])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "explain_plan", plan_id="pl_1")
+    assert card["danger"] == ["overwrite", "delete_extraneous"]
+    assert (card["notes"], card["warnings"]) == ([kept], [late])
+    assert card["needs"] == [
+        {"kind": "confirmation", "by": "the requester (anna)", "count": 1, "given": 1},
+        {"kind": "approval", "by": "2 people of the group stewards", "count": 2, "given": 0},
+    ]
+    assert card["rules"] == [{"id": "plain-copy", "reason": "a plain copy within the budget"}]
+    assert card["refusals"] == [{"id": "access", "reason": "The source may not be read."}]
+    assert card["outcome"] == "allowed"
+
+
+async def test_the_summary_of_a_denied_plan_says_what_would_be_allowed_instead(era: str) -> None:
+    instead = [
+        {"words": "with at most 500 GB", "outcome": "allowed"},
+        {"words": "without deleting at the destination", "outcome": "confirm"},
+    ]
+    denied = decision("denied", alternatives=instead)
+    made, _ = server(plan=[plan("denied", decision=denied, next_step=step("none"))])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "explain_plan", plan_id="pl_1")
+    assert 'It would be allowed "with at most 500 GB".' in card["summary"]
+    assert 'It would be confirm "without deleting at the destination".' in card["summary"]

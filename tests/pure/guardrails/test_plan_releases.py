@@ -317,6 +317,31 @@ def test_a_receipt_says_who_asked_what_allowed_it_and_what_the_nodes_signed() ->
     ]
 
 
+@pytest.mark.parametrize("agent", ["claude", None])
+@pytest.mark.parametrize("words", ["copy run42 to the archive", None])
+def test_a_receipt_repeats_under_its_seal_what_was_asked_who_asked_and_how_it_ended(
+    agent: str | None, words: str | None
+) -> None:
+    plan = seal_plan(replace(draft(ASKS, counts(overwrites=3), words=words), agent=agent), KEY)
+    ended = Ended(
+        transfer="tr_7", outcome="partial", files=3, bytes=4, seconds=67, verified="in-transit", statements=("{}",)
+    )
+    body = receipt_body(submit(plan, confirmation=confirmation(plan)), ended, (), NOW)
+    receipt = verify(seal("receipt", body, KEY).text, "receipt", {KEY.public}).fields()
+    fields = plan.fields()
+    decision = fields["decision"]
+    assert isinstance(decision, dict)
+    # A confirmation hides the rule that permits it: the receipt names both.
+    assert [rule["id"] for rule in decision["permitted_by"]] == ["requesters-transfer"]
+    assert receipt["permitted_by"] == decision["permitted_by"]
+    for name in ("agent", "words", "canonical_sentence", "origins"):
+        assert receipt[name] == fields[name]
+    assert (receipt["agent"], receipt["words"]) == (agent, words)
+    assert receipt["canonical_sentence"] == "copy krios1:/raw/run42 to archive:/run42"
+    assert (receipt["transfer"], receipt["outcome"], receipt["seconds"]) == ("tr_7", "partial", "67")
+    assert (receipt["verified"], receipt["created"]) == ("in-transit", "2026-11-25T20:30:00.000Z")
+
+
 def test_a_plan_that_was_sealed_before_slots_had_origins_is_released_and_has_a_receipt() -> None:
     body = {name: value for name, value in PLAIN.fields().items() if name not in {"type", "origins"}}
     released = submit(seal("plan", body, KEY))

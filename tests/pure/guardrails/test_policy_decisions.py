@@ -274,6 +274,17 @@ def test_no_policy_can_switch_off_the_requesters_yes_to_moving_or_overwriting_a_
     )
 
 
+@pytest.mark.parametrize(
+    ("fact", "part", "most"), [("moved_files", "move", 100_000), ("overwrites", "overwrite", 10_000)]
+)
+def test_a_large_part_is_for_its_requester_up_to_the_count_from_which_another_person_agrees(
+    fact: str, part: str, most: int
+) -> None:
+    for count, needs in ((most, NeedsConfirmation()), (most + 1, NeedsApproval("approver", 1))):
+        changes: dict[str, Any] = {fact: count, f"{part}_share_percent": 100}
+        assert copy(policy(PERMIT_ALL), **changes).obligations == (needs,)
+
+
 def test_a_move_that_takes_many_and_deletes_that_are_a_large_part_are_both_said() -> None:
     decided = copy(policy(PERMIT_ALL), moved_files=20, move_share_percent=100, deletes=20, delete_share_percent=100)
     assert (decided.outcome, ids(decided)) == ("approve", ["headrace-large-deletes", "headrace-large-moves"])

@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from tests.pure.guardrails.made import AGENT, REQUESTER, facts, route, source
+from tests.pure.guardrails.made import AGENT, MOMENT, REQUESTER, facts, route, source
 
 from headrace.guardrails import (
     Budget,
     Caller,
+    Credential,
     Decision,
     Explanation,
     PolicyAction,
@@ -292,3 +294,102 @@ def test_what_is_allowed_is_offered_before_what_somebody_has_to_confirm() -> Non
     found = explained(text, overwrites=3)
     assert [one.outcome for one in found.alternatives] == ["allowed", "confirm"]
     assert found.alternatives[1].words == "leaving files that differ as they are"
+
+
+@pytest.mark.parametrize(
+    ("action", "condition", "loss", "words"),
+    [
+        ("sync", "context.overwrites > 0", {"overwrites": 20}, "leaving files that differ as they are"),
+        ("sync", "context.overwritten_bytes > 5", {"overwrites": 1}, "leaving files that differ as they are"),
+        ("sync", "context.overwrite_share_percent > 50", {"overwrites": 1}, "leaving files that differ as they are"),
+        ("sync", 'context.on_conflict == "overwrite"', {}, "leaving files that differ as they are"),
+        ("sync", "context.deletes > 0", {"deletes": 20}, "without deleting at the destination"),
+        ("sync", "context.deleted_bytes > 5", {"deletes": 1}, "without deleting at the destination"),
+        ("sync", "context.delete_share_percent > 50", {"deletes": 1}, "without deleting at the destination"),
+        ("move", "context.moved_files > 0", {"moved_files": 20}, "as a copy, which leaves the source"),
+        ("move", "context.move_share_percent > 50", {"moved_files": 1}, "as a copy, which leaves the source"),
+    ],
+)
+def test_what_is_offered_instead_of_a_loss_takes_its_bytes_and_its_share_away_too(
+    action: PolicyAction, condition: str, loss: dict[str, int], words: str
+) -> None:
+    told: dict[str, Any] = {
+        "overwritten_bytes": 9,
+        "overwrite_share_percent": 80,
+        "deleted_bytes": 9,
+        "delete_share_percent": 80,
+        "move_share_percent": 80,
+        "on_conflict": "overwrite",
+    }
+    policies = policy(PERMIT + forbid(condition))
+    decided = decide(policies, action, REQUESTER, route(), facts(**told, **loss))
+    assert decided.outcome == "denied"
+    assert instead(explain(policies, decided)) == [(words, "allowed")]
+
+
+def test_of_changes_that_help_together_those_are_left_away_that_are_not_needed() -> None:
+    text = PERMIT + forbid("context.overwrites > 0") + forbid("context.deletes > 0", name="g")
+    # An assistant asks, which could be changed and is not in the way.
+    found = explained(text, "sync", AGENT, overwrites=1, deletes=1)
+    assert instead(found) == [
+        ("leaving files that differ as they are and without deleting at the destination", "allowed")
+    ]
+    text = PERMIT + forbid("context.deletes > 0") + forbid("principal has agent", name="g")
+    assert instead(explained(text, "sync", AGENT, overwrites=1, deletes=1)) == [
+        ("without deleting at the destination and asked by the person, without an assistant", "allowed")
+    ]
+
+
+def test_an_hour_at_which_it_would_run_is_also_the_moment_at_which_it_starts() -> None:
+    text = PERMIT + forbid('context.start < datetime("2026-11-26T02:00:00Z")')
+    assert instead(explained(text)) == [("if it starts on Wednesday at 20:00", "allowed")]
+    both = 'context.start < datetime("2026-11-26T02:00:00Z") || context.minute < 1200 || context.weekday < 4'
+    assert instead(explained(PERMIT + forbid(both))) == [("if it starts on Thursday at 20:00", "allowed")]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["!context.session", 'context.credential != "session"', '!context.session || context.credential != "session"'],
+)
+def test_a_persons_own_session_is_offered_with_all_that_comes_with_it(condition: str) -> None:
+    assert instead(explained(PERMIT + forbid(condition))) == [("asked in the person's own session", "allowed")]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        '!context.factors.contains("passkey")',
+        '!context.factors.contains("mfa") || !context.factors.contains("pop")',
+        '!context.factors.contains("passkey") || !context.session',
+        '!context.factors.contains("passkey") || context.credential != "session"',
+    ],
+)
+def test_a_sign_in_with_a_passkey_is_offered_with_the_session_that_it_begins(condition: str) -> None:
+    assert instead(explained(PERMIT + forbid(condition))) == [("asked after a sign-in with a passkey", "allowed")]
+
+
+@pytest.mark.parametrize(
+    ("held", "forbidden", "helps"),
+    [("assistant-token", "assistant-token", True), ("assistant-token", "token", False), ("token", "token", False)],
+)
+def test_a_person_who_asks_instead_of_an_assistant_does_not_bring_the_assistants_token(
+    held: Credential, forbidden: str, *, helps: bool
+) -> None:
+    policies = policy(PERMIT + forbid(f'context.credential == "{forbidden}" || principal has agent'))
+    asked = facts(moment=replace(MOMENT, credential=held))
+    found = explain(policies, decide(policies, "copy", AGENT, route(), asked))
+    assert (("asked by the person, without an assistant", "allowed") in instead(found)) is helps
+
+
+def test_no_more_than_five_changes_are_offered() -> None:
+    # Each of seven changes alone is enough.
+    condition = "context.overwrites > 0 && context.deletes > 0 && context.bytes > 10 && context.files > 10"
+    condition += " && principal has agent && !context.session && context.minute < 1200"
+    found = explained(PERMIT + forbid(condition), "sync", AGENT, overwrites=1, deletes=1, bytes=50, files=50)
+    assert [words for words, _ in instead(found)] == [
+        "leaving files that differ as they are",
+        "without deleting at the destination",
+        "with at most 10 B",
+        "with at most 10 files",
+        "asked by the person, without an assistant",
+    ]

@@ -1,20 +1,25 @@
 """Rules of the guide hold whatever they are made of."""
 
 import re
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pure.guardrails.made import REQUESTER, destination, facts, source
+from tests.pure.guardrails.made import AGENT, REQUESTER, destination, facts, source
 
 from headrace.guardrails import (
     NEEDS,
+    Caller,
     GuideError,
     Need,
+    PolicyAction,
     PolicySet,
+    ResolvedEndpoint,
     check_policy,
     decide,
+    default_policy,
     default_policy_text,
     guided_rules,
     run_examples,
@@ -180,3 +185,89 @@ def test_deletes_at_a_place_are_kept_there_for_as_many_days_as_are_asked_for() -
         moved = decide(policies, "move", REQUESTER, settle(source(*at), destination("x")), facts(moved_files=1))
         assert (moved.outcome, moved.keep_days) == ("confirm", days)
     assert made.endpoints == ("krios1",)
+
+
+def guided(need: str, values: dict[str, str]) -> PolicySet:
+    """Add the rules of a need to the default policy."""
+    policies = PolicySet.parse(f"{default_policy_text()}\n{guided_rules(need, values).text}")
+    assert isinstance(policies, PolicySet)
+    return policies
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    """A request that breaks the rule of a need, and what the rule makes of it when it is any of `actions`."""
+
+    need: str
+    values: dict[str, str] = field(default_factory=dict)
+    caller: Caller = REQUESTER
+    source: ResolvedEndpoint = field(default_factory=lambda: source("home", "run"))
+    destination: ResolvedEndpoint = field(default_factory=lambda: destination("home", "run"))
+    facts: dict[str, Any] = field(default_factory=dict)
+    actions: frozenset[str] = frozenset({"copy", "sync", "move"})
+    outcome: str = "denied"
+
+
+_RAW, _IN = {"place": "krios1:/raw"}, {"place": "archive:/in"}
+_INTO, _OUT_OF = destination("in", "run"), source("raw", "run")
+_PHI = {"label": "kind=phi", "group": "em-lab"}
+_BY: Final = {"approvers": "approver"}
+BROKEN: Final = (
+    Broken(need="no-writes", values=_IN, destination=_INTO),
+    Broken(need="no-writes", values=_RAW, source=_OUT_OF, actions=frozenset({"move"})),
+    Broken(need="group-writes", values={**_IN, "group": "em-lab"}, destination=_INTO),
+    Broken(need="group-writes", values={**_RAW, "group": "em-lab"}, source=_OUT_OF, actions=frozenset({"move"})),
+    Broken(need="group-reads", values={**_RAW, "group": "em-lab"}, source=_OUT_OF),
+    Broken(need="deletes-approved", values=_BY, facts={"deletes": 1}, outcome="approve"),
+    Broken(need="deletes-approved", values=_BY, facts={"moved_files": 1}, outcome="approve"),
+    Broken(
+        need="moves-approved",
+        values={**_RAW, **_BY},
+        source=_OUT_OF,
+        actions=frozenset({"move"}),
+        outcome="approve",
+    ),
+    Broken(need="assistants-copy", caller=AGENT, actions=frozenset({"sync", "move"})),
+    Broken(need="assistants-not-at", values=_RAW, caller=AGENT, source=_OUT_OF),
+    Broken(need="assistants-not-at", values=_IN, caller=AGENT, destination=_INTO),
+    # The facts are those of 14:30.
+    Broken(need="only-in-hours", values={"from": "20:00", "until": "06:00"}),
+    Broken(need="large-approved", values={"tebibytes": "1", **_BY}, facts={"bytes": (1 << 40) + 1}, outcome="approve"),
+    Broken(need="label-for-group", values=_PHI, source=source("home", kind="phi")),
+    Broken(need="label-for-group", values=_PHI, destination=destination("home", kind="phi")),
+    Broken(need="largest-file", values={"gigabytes": "1"}, facts={"largest_file_bytes": 10**9 + 1}),
+    Broken(need="overwrites-by-person", facts={"overwrites": 1}),
+)
+"""Of each need but the one that only keeps what is deleted, requests that its rules are there for."""
+
+
+@pytest.mark.parametrize("action", ["copy", "sync", "move"])
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.need)
+def test_the_rules_of_a_need_hold_for_each_action_that_it_is_about_and_for_no_other(
+    broken: Broken, action: PolicyAction
+) -> None:
+    assert {one.need for one in BROKEN} == {need.name for need in NEEDS} - {"keep-deletes"}
+    route = settle(broken.source, broken.destination)
+    asked = facts(**broken.facts)
+    without, within = (
+        decide(policies, action, broken.caller, route, asked).outcome
+        for policies in (default_policy(), guided(broken.need, broken.values))
+    )
+    assert without != broken.outcome
+    assert within == (broken.outcome if action in broken.actions else without)
+
+
+@pytest.mark.parametrize(
+    ("at", "into", "kept"),
+    [(("home",), ("in", "run"), 30), (("home",), ("in",), 30), (("home",), ("out",), None), (("in",), ("out",), None)],
+)
+def test_what_a_sync_deletes_at_a_place_is_kept_and_nothing_elsewhere(
+    at: tuple[str, ...], into: tuple[str, ...], kept: int | None
+) -> None:
+    policies = guided("keep-deletes", {"place": "archive:/in", "days": "30"})
+    for action in ("sync", "copy", "move"):
+        decided = decide(policies, action, REQUESTER, settle(source(*at), destination(*into)), facts(deletes=1))
+        assert decided.keep_days == (kept if action == "sync" else None)
+    # What a sync reads is not deleted: the same place as its source keeps nothing.
+    reads = guided("keep-deletes", {"place": "krios1:/in", "days": "30"})
+    assert decide(reads, "sync", REQUESTER, settle(source("in"), destination("in")), facts(deletes=1)).keep_days is None

@@ -133,6 +133,22 @@ def test_a_pattern_that_may_leave_a_place_in_does_not_count(pattern: str) -> Non
     assert not left_out(("raw", "phi"), [pattern])
 
 
+@pytest.mark.parametrize("character", sorted("*?[]{}!\\%"))
+def test_a_pattern_of_a_character_with_a_meaning_leaves_nothing_out_for_certain(character: str) -> None:
+    name = f"p{character}i"
+    assert not left_out(("raw", name), [name])
+    assert not left_out(("raw", name, "deep"), [f"raw/{name}"])
+
+
+@pytest.mark.parametrize("pattern", ["100%25", "/100%25", "100%"])
+def test_a_place_whose_name_is_recorded_escaped_stays_part_of_the_request_beside_a_pattern_that_reads_like_it(
+    pattern: str,
+) -> None:
+    # A folder `100%` is recorded as `100%25`; the pattern `100%25` leaves out a folder of that very name.
+    stays = PERMIT_ALL + forbid('resource.source.within.contains("/raw/100%25")')
+    assert copy(stays, at("/raw", exclude=(pattern,))).outcome == "denied"
+
+
 def test_what_may_not_be_listed_is_not_surveyed_with_what_contains_it() -> None:
     policies = policy(PERMIT_ALL + forbid('resource.within.contains("/raw/phi")', "browse"))
     assert may_plan(policies, REQUESTER, at("/raw"), MOMENT).outcome == "denied"
@@ -296,6 +312,28 @@ def test_a_folder_keeps_its_endpoints_labels_and_those_of_all_that_it_lies_in() 
     )
     record = json.loads(may_browse(policy(PERMIT_ALL), REQUESTER, place, MOMENT).context_json)
     assert record["resource"]["labels"] == ["class=x", "class=y", "class=z", "site=a"]
+
+
+@pytest.mark.parametrize(
+    ("path", "named", "outcome"),
+    [
+        ("/raw", "/raw/phi", "denied"),
+        ("/raw", "/raw/phi/deep", "denied"),
+        ("/raw", "/raw/phi/deep/down", "denied"),
+        ("/raw/phi", "/raw/phi/deep", "denied"),
+        ("/raw", "/raw/phi2", "allowed"),
+        ("/raw", "/raw/open", "allowed"),
+    ],
+)
+@pytest.mark.parametrize("end", ["source", "destination"])
+def test_a_place_in_the_folder_that_is_asked_for_has_the_labels_of_all_that_it_lies_in(
+    path: str, named: str, outcome: str, end: str
+) -> None:
+    both = f'resource.{end}.labels.contains("class=phi") && resource.{end}.within.contains("{named}")'
+    route = at(path, path)
+    labels = {"/raw/phi": {"class": "phi"}, "/raw/open": {"class": "public"}}
+    folder = replace(getattr(route, end), folder_labels=labels)
+    assert copy(PERMIT_ALL + forbid(both), replace(route, **{end: folder})).outcome == outcome
 
 
 def test_listing_the_names_beside_a_labelled_folder_is_not_listing_it() -> None:

@@ -61,3 +61,14 @@ def test_a_rule_that_no_example_was_found_for_is_named_all_the_same() -> None:
 @pytest.mark.parametrize("head", ["permit", '@obligation("confirmation") forbid'])
 def test_only_rules_that_deny_need_such_examples(head: str) -> None:
     assert suggested_examples(policy(PERMIT + rule(ANY, PHI, head))) == ()
+
+
+def test_each_place_of_a_rule_and_each_rule_gets_its_examples() -> None:
+    both = '["/raw/phi", "/home/keys"].containsAny(resource.source.within)'
+    text = PERMIT + rule(ANY, both) + rule(ANY, PHI.replace("raw/phi", "new/open")).replace('"phi"', '"open"')
+    found = {one.rule: one.lines for one in suggested_examples(policy(text))}
+    wanted = {"phi": ("/home/keys", "/home", "/raw/phi", "/raw"), "open": ("/new/open", "/new")}
+    assert found == {
+        name: tuple(f'// example denied {{"action": "copy", "source": "source:{path}"}}' for path in paths)
+        for name, paths in wanted.items()
+    }

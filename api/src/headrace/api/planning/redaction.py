@@ -40,8 +40,8 @@ class Redaction:
         known = await self._endpoints.registry(tx)
         asker = asker_of(caller.principal)
         return [
-            (not is_own(caller, plan) and tells_places(plan.card))
-            or any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known))
+            (not (own := is_own(caller, plan)) and tells_places(plan.card))
+            or any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known, own=own))
             for plan in plans
         ]
 
@@ -91,8 +91,14 @@ def _plan(plan: m.Plan, *, own: bool) -> m.Plan:
             "next_step": plan.next_step.model_copy(update={"message": WITHHELD}),
         }
     if not own:
+        kept = {quota.subject for quota in plan.quotas if quota.of == "destination"}
         update |= {
             "words": None,
+            "quotas": [
+                one.model_copy(update={"subject": _place(one.subject)}) if one.subject in kept else one
+                for one in plan.quotas
+            ],
+            "warnings": [WITHHELD if any(place in said for place in kept) else said for said in plan.warnings],
             "canonical_sentence": None,
             "origins": [one.model_copy(update={"words": []}) for one in plan.origins],
             "questions": [],
@@ -165,13 +171,14 @@ def _place(location: str) -> str:
     return f"{endpoint}:/{_PATH}"
 
 
-def _places(plan: PlanRow, known: Sequence[Known]) -> list[ResolvedEndpoint | None]:
+def _places(plan: PlanRow, known: Sequence[Known], *, own: bool) -> list[ResolvedEndpoint | None]:
     """Return the folders that a plan is about as they are now, `None` for one whose endpoint is gone."""
     if plan.document is not None:
         return [_found(end, known) for end in ends_of(plan.document)] or [None]
     card = m.Plan.model_validate_json(plan.card)
     if card.intent is None:
-        return []
+        # Words that are not understood may name any place; the assistant that said them knows them.
+        return [] if own else [at(one, "/") for one in known]
     locations = [location.partition(":") for location in (card.intent.source, card.intent.destination)]
     found = [(next((one for one in known if one.is_named(name)), None), path) for name, _, path in locations]
     return [_at(one, path) if one else None for one, path in found]

@@ -18,8 +18,8 @@ from headrace.api.planning.intents import changed, from_reading, is_transfer, se
 from headrace.api.planning.model_reading import ModelReading
 from headrace.api.planning.origins import origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
-from headrace.api.policy.deciding import Deciding
 from headrace.api.planning.schedule import require_near
+from headrace.api.policy.deciding import Deciding
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
