@@ -40,8 +40,11 @@ class Redaction:
         known = await self._endpoints.registry(tx)
         asker = asker_of(caller.principal)
         return [
-            (not (own := is_own(caller, plan)) and tells_places(plan.card))
-            or any(place is None or names_withheld(asker, place, below=True) for place in _places(plan, known, own=own))
+            (not is_own(caller, plan) and tells_places(plan.card))
+            or any(
+                place is None or names_withheld(asker, place, below=True)
+                for place in _places(plan, known, own=is_own(caller, plan))
+            )
             for plan in plans
         ]
 
