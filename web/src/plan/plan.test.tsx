@@ -174,7 +174,7 @@ it.each([
 it("all names that a plan deletes can be read, page by page", async () => {
   const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
   const loss = (path: string) => ({ how: "deleted" as const, path, kind: "file" as const, bytes: 1 });
-  client.setQueryData(lossesQuery("pl_1", "deleted").queryKey, { pages: [{ items: [loss("a"), loss("b\u202e")], next: "2.b9" }], pageParams: [""] });
+  client.setQueryData(lossesQuery("pl_1", "deleted").queryKey, { pages: [{ items: [loss("a"), loss("b\u202e")], moved: 0, next: "2.b9" }], pageParams: [""] });
   await show(<Losses plan={{ ...plan, survey: lost, intent }} survey={lost} />, client);
   fireEvent.click(screen.getByText("Names that will be deleted"));
   expect(screen.getByText("b\\u{202E}")).toBeDefined();
