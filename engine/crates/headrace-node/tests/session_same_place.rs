@@ -91,8 +91,7 @@ fn a_file_that_is_moved_to_another_name_of_itself_fails_by_name_and_stays() {
     let pair = moving(sharing("from/keep", "from/keep"));
     let file = put(&pair.from(), "keep", b"precious");
     let (source, destination) = pair.run();
-    let reason =
-        "`from/keep` in root `root` is the same file at source and destination; nothing was done to it";
+    let reason = "`from/keep` in root `root` is the same file at source and destination; nothing was done to it";
     let expected = (String::new(), "same_place".to_owned(), reason.to_owned());
     assert_eq!(failures(&destination), [expected]);
     assert_eq!(source.outcome, Outcome::Partial);

@@ -149,7 +149,10 @@ fn check_apart(from: &Root, to: &Root, execution: &Execution) -> Result<(), Fail
     let (theirs, is_whole) = theirs;
     let look = |one: &Dir, other: &Dir| {
         one.is_within(other).map_err(|error| {
-            Failure::new(Code::DestinationFailed, format!("comparing both ends: {error}"))
+            Failure::new(
+                Code::DestinationFailed,
+                format!("comparing both ends: {error}"),
+            )
         })
     };
     if look(&theirs, &ours)? || is_whole && look(&ours, &theirs)? {

@@ -282,6 +282,7 @@ impl Landing {
     fn decide_folder(&self, id: u64, entry: &Entry) -> Result<Decision, Stop> {
         let path = self.full_path(&entry.path)?;
         let Some(name) = path.file_name() else {
+            self.check_way(&*self.folder_at(&path)?.0, &path)?;
             return Ok(Decision::Nothing);
         };
         let (above, freshness) = self.folder_above(&path)?;

@@ -27,8 +27,9 @@ impl Landing {
             };
         }
         if is_one(found, entry) {
-            let message =
-                format!("{place} is the same file at source and destination; nothing was done to it");
+            let message = format!(
+                "{place} is the same file at source and destination; nothing was done to it"
+            );
             return Err(Failure::new(Code::SamePlace, message).into());
         }
         Ok(())
@@ -83,6 +84,7 @@ impl Landing {
 }
 
 fn same_folder(place: &str) -> Failure {
-    let message = format!("{place} is a folder of the source under another name; no source was deleted");
+    let message =
+        format!("{place} is a folder of the source under another name; no source was deleted");
     Failure::new(Code::SamePlace, message)
 }
