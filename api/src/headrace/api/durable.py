@@ -39,8 +39,9 @@ def write_whole(descriptor: int, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put `content` at `path` as a whole and durably, for this account only; raises `OSError`, and `path` is as it was.
+    """Put `content` at `path` as a whole and durably, for this account only.
 
+    Raises `OSError`: `path` is as it was then, or holds all of `content` where only its folder could not be synced.
     What is being written has a name of its own: processes that share the folder may write the same file at once.
     """
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")

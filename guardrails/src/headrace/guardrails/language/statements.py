@@ -34,7 +34,7 @@ _WAS = listed("verb_of.before")
 _WILL = listed("verb_of.future")
 _BEGINS = listed("launch", "verb_of.ending")
 _THINGS_APART = listed("thing_apart")
-_ACTORS = frozenset({"we", "i", "he", "she"})
+_ACTORS = listed("actor")
 _DESCRIBES = listed("describes_a_thing")
 _PAST, _NOW = listed("verb_of.past"), listed("verb_of.present")
 _VERBS = _BE | _HAVE | _PAST | _NOW
@@ -211,7 +211,7 @@ def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
 def _does_something(items: Sequence[Item], words: Sequence[str]) -> bool:
     """Say whether somebody does what no list knows to a thing that one knows: "we vacate the old building"."""
     who, thing = words[:1], words[3:]
-    acts = len(words) > len(("we", "vacate", "the")) and items[1].symbol.startswith(UNKNOWN_MARK)
+    acts = bool(thing) and items[1].symbol.startswith(UNKNOWN_MARK)
     return (
         acts
         and who[0] in _ACTORS

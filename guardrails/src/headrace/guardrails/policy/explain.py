@@ -311,7 +311,7 @@ class _Size:
 
     count: str
     ceiling: str
-    grown: "_Grown"
+    grown: _Grown
     said: Callable[[int], str]
 
     @property
