@@ -5,6 +5,7 @@ secrets, environment and temporary folders that the files give it, and with a ne
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -120,9 +121,18 @@ def container(
     kept = {sys.base_prefix, str(Path(__file__).parents[2]), *map(str, binds.values())}
     setup = SETUP.format(kept=" ".join(f"'{path}'" for path in sorted(kept)), binds="\n".join(made))
     confined = _confined(image, environment, command)
-    started = ["unshare", "--mount", "--net", "sh", "-ec", f'{setup}\nexec "$@"', "sh", *confined]
-    with log.open("w") as written, subprocess.Popen(started, stdout=written, stderr=written, text=True) as popen:
+    ready, told = os.pipe()
+    script = f'exec 3>&1 >&2 {setup}\necho ready >&3; exec 3>&-; exec "$@"'
+    started = ["unshare", "--mount", "--net", "sh", "-ec", script, "sh", *confined]
+    with (
+        log.open("w") as written,
+        subprocess.Popen(started, stdout=told, stderr=written, text=True) as popen,
+    ):
+        os.close(told)
         try:
+            # A root is not made read-only while something beside writes there, be it the time of an access.
+            with os.fdopen(ready) as waits:
+                assert waits.read() == "ready\n", log.read_text()
             yield Container(popen, image, environment)
         finally:
             popen.terminate()
