@@ -178,6 +178,8 @@ def _why(words: str) -> str:
     kinds = [kind for opening, kind in openings.items() if said.startswith(f"{opening} ")]
     if not words.isascii() and any(letter.isalpha() and not letter.isascii() for letter in words):
         kinds.append(_ENGLISH)
+    if not kinds and not listed("of_streams").isdisjoint(said.split()):
+        kinds.append("streams")
     return NO_REQUEST.get(kinds[0], _ENGLISH if _ENGLISH in kinds else "") if kinds else ""
 
 

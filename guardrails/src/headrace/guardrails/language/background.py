@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, KNOWN, TRANSFERS
-from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, listed, plain_word
+from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, ends, listed, plain_word
 from headrace.guardrails.language.spans import Chosen, in_order, owners, within
 from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
 from headrace.guardrails.resolve.dot_names import is_ending
@@ -44,9 +44,7 @@ _INITIALS = re.compile(r"[A-Z]{2}")
 _NAME = re.compile(r"[A-Z][a-z]{1,11}")
 _PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
-# How adverbs, participles and adjectives end: "Losslessly", "Zipped", "Incremental".
-_OF_WISHES = ("ed", "ing", "ly", "al", "ive", "ic", "ble", "ous", "less", "ful", "ary", "ent", "ant")
-_NOTES = frozenset({"note", "reason"})
+_NOTES = listed("field_of_notes")
 
 
 @cache
@@ -193,7 +191,7 @@ def _is_name(item: Item) -> bool:
 
 def _says_how(item: Item) -> bool:
     word = plain_word(item)
-    adverbial = word.endswith(_OF_WISHES) and word not in listed("called_so")
+    adverbial = ends(word, "past", "lasting", "of_manner", "of_a_quality") and word not in listed("called_so")
     return adverbial or word in listed("reaches", "of_the_request", "treats_data")
 
 

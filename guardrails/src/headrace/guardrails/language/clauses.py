@@ -27,6 +27,7 @@ NO_REQUEST = {
     "condition": _NO_CONDITIONS,
     "wait": _NO_CONDITIONS,
     "question": "this reads as a question: say it as a request, such as copy, sync or move",
+    "streams": "how many data connections a transfer has is an option: `--streams 4`, or the field `streams`",
     "statement": "this reads as a statement: say what is to be done now",
 }
 """What to say of a clause that is no request, by the group of words that open it."""

@@ -134,9 +134,9 @@ def _spoken(items: Sequence[Item], at: int) -> tuple[int, Clock, str] | None:
     """Read "half past seven", "a quarter to 9 pm", "ten thirty pm"; without "am" or "pm" it is a bare hour."""
     width, said = phrase_at(items, at, "minutes")
     link, told = word_at(items, at + width) if width else "", False
-    if link in ("past", "to") and (said, link) != ("30", "to"):
-        told = link == "past" or said == "15"
-        hour, minute = _hour(items, at + width + 1), int(said) if link == "past" else -int(said)
+    if (way := table("minutes_of").get(link)) and (said, way) != ("30", "to"):
+        told = way == "past" or said == "15"
+        hour, minute = _hour(items, at + width + 1), int(said) if way == "past" else -int(said)
         width += 2
     else:
         hour, (more, said) = _hour(items, at), phrase_at(items, at + 1, "minutes")

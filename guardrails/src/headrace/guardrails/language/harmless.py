@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.asides import MARKS
 from headrace.guardrails.language.lattice import read
-from headrace.guardrails.language.phrases import UNKNOWN_MARK, listed, plain_word
+from headrace.guardrails.language.phrases import UNKNOWN_MARK, ends, listed, plain_word
 from headrace.guardrails.language.spans import owners
 from headrace.guardrails.language.tokens import scan
 
@@ -104,7 +104,7 @@ def _says_nothing(item: Item) -> bool:
     word = plain_word(item)
     if item.value is not None or not _WORD.fullmatch(word) or word in _NEVER or "n't" in word:
         return False
-    return not word.endswith("ly")
+    return not ends(word, "of_manner")
 
 
 def _is_apart(item: Item) -> bool:
@@ -138,7 +138,7 @@ def _may_be_several(item: Item) -> bool:
 
 
 def _done(word: str) -> bool:
-    return word not in _PLAIN and word.endswith(("ed", "ing", "able", "ible", "less", "free"))
+    return word not in _PLAIN and ends(word, "past", "lasting", "of_a_state")
 
 
 def _opens_order(words: Sequence[str]) -> bool:

@@ -62,7 +62,7 @@ def _any_of(items: Sequence[Item], group: str) -> bool:
 
 def overwriting(hit: Hit) -> Sequence[Reading]:
     """Tell "overwrite", which is clear, from "replace", which may mean both sides alike."""
-    if hit.has("overwrite", "overwriting"):
+    if hit.says("overwrites"):
         return (("on_conflict", "overwrite"),)
     return (("on_conflict", Doubt("say whether to overwrite files, or to make both sides the same")),)
 
@@ -105,9 +105,9 @@ def folder_called(hit: Hit) -> Sequence[Reading]:
     """Take the words behind "folder" as its name; "the folder icons" may be no name."""
     kinds = listed("folder_noun", "several_folders")
     at = max(number for number, item in enumerate(hit.items) if item.symbol in kinds)
-    between = listed("as_well") | {"called", "named"}
+    between = listed("as_well", "names_a_folder")
     named = [item for item in hit.items[at + 1 :] if item.symbol not in between]
-    if hit.has("called", "named"):
+    if hit.says("names_a_folder"):
         return _excluded(hit, named)
     vague = hit.items[at - 1].symbol in listed("describing") and len(named) == 1 and named[0].text.isalpha()
     return _folders(hit, [*named, hit.items[at - 1]] if vague else named)
@@ -164,7 +164,7 @@ def moment(slot: str, hit: Hit) -> Sequence[Reading]:
 
 def lately(slot: str, hit: Hit) -> Sequence[Reading]:
     """Read "in the past hour": as long ago as the unit says."""
-    unit = next(unit for unit in _UNIT_LENGTHS if hit.has(unit))
+    unit = next(item.symbol for item in hit.items if item.symbol in _UNIT_LENGTHS)
     return ((slot, When(hit.words, ago=replace(_UNIT_LENGTHS[unit], words=hit.words))),)
 
 
@@ -177,15 +177,15 @@ def in_year(hit: Hit) -> Sequence[Reading]:
     """Read "changed since 2025", "skip anything before 2025": from or to the first of January."""
     number = next(item.text for item in hit.items if item.symbol == "<num>")
     skips = any(f" {hit.line}".startswith(f" {word} ") for word in listed("skipping"))
-    if not _YEAR.fullmatch(number) or (skips and hit.has("in", "from")):
+    if not _YEAR.fullmatch(number) or (skips and hit.says("within_a_year")):
         return (("modified_after", Doubt(f"`{hit.words}`: say the day")),)
     year = int(number)
     opens, closes = (When(hit.words, day=Day(exact=date(one, 1, 1))) for one in (year, year + 1))
-    if hit.has("in", "from") and not hit.has("before", "after"):
+    if hit.says("within_a_year") and not hit.says("until_a_year", "behind_a_year"):
         return (("modified_after", opens), ("modified_before", closes))
-    later = hit.has("since", "after", "newer")
+    later = hit.says("since_a_year", "behind_a_year")
     # What is after 2025 begins with 2026.
-    bound = closes if hit.has("after", "newer") else opens
+    bound = closes if hit.says("behind_a_year") else opens
     return (("modified_after" if later != skips else "modified_before", bound),)
 
 
@@ -262,7 +262,7 @@ def repeat(hit: Hit) -> Sequence[Reading]:
     """Read "every night", "weekly on Monday"."""
     word = next(item.symbol for item in hit.items if item.symbol in table("frequency"))
     part = word if word in listed("day_part") else None
-    again = Repeat(hit.words, table("frequency")[word].upper(), 1 + hit.has(*listed("every_other")), part=part)
+    again = Repeat(hit.words, table("frequency")[word].upper(), 1 + hit.says("every_other"), part=part)
     return (("repeat", with_day(again, _clock(hit))),)
 
 
@@ -277,7 +277,7 @@ def repeat_in_steps(hit: Hit) -> Sequence[Reading]:
 
 def repeat_on_days(hit: Hit) -> Sequence[Reading]:
     """Read "every Monday and Thursday at 6pm": days from each part, the clock from the one with it."""
-    return (("repeat", repeat_on(hit.words, hit.all(When), 1 + hit.has(*listed("every_other")))),)
+    return (("repeat", repeat_on(hit.words, hit.all(When), 1 + hit.says("every_other"))),)
 
 
 def monthly_weekday(hit: Hit) -> Sequence[Reading]:
@@ -338,8 +338,8 @@ def who(hit: Hit) -> Sequence[Reading]:
             found.append(("id", str(item.value)))
         elif item.symbol == "<ref>":
             found.append(("named", str(item.value)))
-    mine = hit.has("my", "our", "the") and hit.has("transfer", "copy", "job", "upload", "sync", "move")
-    if not found and (mine or hit.has("it", "this", "that", "them", "they", "plan", "request")):
+    mine = hit.says("before_a_transfer") and hit.says("one_transfer_by_name")
+    if not found and (mine or hit.says("stands_for_a_transfer")):
         found.append(("it", hit.words))
     return found
 
@@ -351,7 +351,7 @@ def about(hit: Hit) -> Sequence[Reading]:
 
 def whether_all(hit: Hit) -> Sequence[Reading]:
     """Note an "all" or "every" in a list request."""
-    return (("all", hit.words),) if hit.has("all", "every") else ()
+    return (("all", hit.words),) if hit.says("each_of_them") else ()
 
 
 def same(hit: Hit) -> Sequence[Reading]:

@@ -74,9 +74,9 @@ class Hit:
         """Give the only value of a kind; the pattern guarantees that there is one."""
         return self.all(kind)[0]
 
-    def has(self, *words: str) -> bool:
-        """Say whether one of these words is among the words of the phrase."""
-        return any(item.symbol in words for item in self.items)
+    def says(self, *groups: str) -> bool:
+        """Say whether a word of one of these groups is among the words of the phrase."""
+        return any(item.symbol in listed(*groups) for item in self.items)
 
     def members(self, group: str) -> tuple[str, ...]:
         """Give the members of a group whose words are in the phrase, in the order of the grammar."""
@@ -141,6 +141,16 @@ def table(group: str) -> dict[str, str]:
 def listed(*groups: str) -> frozenset[str]:
     """Give the choices of some groups that hold no other."""
     return frozenset(choice for group in groups for choice in table(group))
+
+
+@cache
+def _endings(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(listed(*(f"ending.{kind}" for kind in kinds)))
+
+
+def ends(word: str, *kinds: str) -> bool:
+    """Say whether a word ends as words of one of these kinds do: `past` is "copied", `lasting` is "copying"."""
+    return word.endswith(_endings(kinds))
 
 
 @cache

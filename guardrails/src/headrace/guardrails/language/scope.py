@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.language.grammar import ACTION_OF, heads_of, pattern_of
-from headrace.guardrails.language.phrases import listed, table
+from headrace.guardrails.language.phrases import ends, listed, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,7 +147,7 @@ def _look_back(result: list[Chosen], scope: _Scope) -> None:
         result[-2] = before.doubted("a plan limits the size of each file, and not of all together")
     if before and _holds_in_hours(before, span):
         result[-1] = span.doubted(f"say whether it holds for the whole transfer, or is said with `{before.words}`")
-    if scope.denied and span.first_word.endswith("ing") and span.slots & _LOSES and span.is_certain:
+    if scope.denied and ends(span.first_word, "lasting") and span.slots & _LOSES and span.is_certain:
         result[-1] = span.doubted(f"say whether it is to be done, after `{scope.denied.words}`")
     if span.facts:
         scope.denied = span if _negates(span) and span.slots & _REACHED else None
@@ -271,7 +271,7 @@ def _told(span: Chosen) -> Chosen:
 
 def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
     """Doubt a filter or a time that may be said of the option before it alone."""
-    apart = apart or span.spoken.startswith(("and ", "also "))
+    apart = apart or span.opening in listed("opens_apart")
     chooses = span.slots - {"source"}
     filters = bool(chooses) and chooses <= FILTERS and span.first_word not in listed("own_order")
     if filters and (not apart or span.spoken.startswith(tuple(listed("excepting")))):
@@ -283,7 +283,7 @@ def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
 
 def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
     """Carry what the head of a list says to a span of it, or doubt whether it reaches so far."""
-    before, joiner = scope.before, scope.joiner or ("and" if span.spoken.startswith("and ") else "")
+    before, joiner = scope.before, scope.joiner or (span.opening if span.opening in listed("opens_a_joined") else "")
     if before is None or not before.facts:
         return span
     own = span.first_word
@@ -294,7 +294,7 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
         return span.doubted(f"say whether it goes with `{before.words}`")
     if filters and _skips(before) and "exclude" not in span.slots:
         # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
-        clear = own not in _COMPARING and not span.spoken.endswith(" only")
+        clear = own not in _COMPARING and span.closing not in listed("ends_apart")
         if joiner in listed("joins_a_list") and len(span.facts) == 1 and clear:
             fact = span.facts[0]
             return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))
@@ -321,7 +321,7 @@ def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     left = bool(before.slots & LIMITS) and not listed("left_out").isdisjoint(before.spoken.split())
     if left and joiner and span.slots and span.slots <= FILTERS and not own_head:
         return span.doubted(_EITHER_WAY)
-    apart = joiner or own_head or span.spoken.endswith(" only")
+    apart = joiner or own_head or span.closing in listed("ends_apart")
     if before.slots == {"exclude"} and span.slots and span.slots <= LIMITS and not apart:
         # "skip *.tmp older than 2 days" leaves out old *.tmp, not every *.tmp.
         return span.doubted(f"say whether it is said of `{before.words}` alone")
@@ -363,7 +363,7 @@ def _united(chosen: list[Chosen]) -> list[Chosen]:
         chooses = bool(span.facts) and span.slots <= FILTERS - {"exclude", "weak_action"}
         chooses = chooses and not _skips(span) and not _negates(span)
         names = chooses and first is not None and ("include" in span.slots) != ("include" in first.slots)
-        joins = joiner not in ("", ",") or span.spoken.startswith(("and ", "plus ", "or "))
+        joins = joiner not in ("", ",") or span.opening in listed("joins_in_front")
         doubtful = names and joins and not _takes(span) and span.first_word not in _COMPARING
         result.append(span.doubted(doubt) if doubtful else span)
         first, joiner = (span if chooses else None), ""

@@ -38,6 +38,16 @@ class Chosen:
         """Its words as phrases spell them."""
         return self.words.lower().replace("\u2019", "'")
 
+    @property
+    def opening(self) -> str:
+        """The first word, be it a conjunction; empty if it is spoken of a value alone."""
+        return self.spoken.partition(" ")[0]
+
+    @property
+    def closing(self) -> str:
+        """The last word."""
+        return self.spoken.rpartition(" ")[2]
+
     @cached_property
     def first_word(self) -> str:
         """The first word that is no conjunction."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place, When
-from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, listed, phrase_at, plain_word
+from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, ends, listed, phrase_at, plain_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,18 +102,18 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
 def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[str], verb: int, *, own: bool) -> bool:
     """Say whether a time that is told is none of the order: it is past, or the order has one of its `own`."""
     times = [item.symbol in _TIME_VALUES for item in items]
-    hour = any(one == "at" and after.symbol == "<num>" for one, after in zip(words, items[1:], strict=False))
+    hour = any(one in listed("before_an_hour") and after.symbol == "<num>" for one, after in zip(words, items[1:], strict=False))
     past = (
-        words[verb] in _PAST or words[verb].endswith("ed") or words[verb] in _WAS or not _DONE.isdisjoint(words[verb:])
+        words[verb] in _PAST or ends(words[verb], "past") or words[verb] in _WAS or not _DONE.isdisjoint(words[verb:])
     )
-    if plain_word(clause[0]) == "since" and any(times):
+    if plain_word(clause[0]) in listed("opens_since") and any(times):
         return False
     days = [item.value for item in items if item.symbol in _TIME_VALUES]
     by_people = not _PEOPLE.isdisjoint(words[:verb]) or _does_something(items, words)
     if words[verb] not in _BE | _HAVE and by_people and not hour:
         own = own or all(isinstance(day, When) and not day.clock for day in days)
     return (
-        "time" not in words[:verb] and not any(times[:verb]) and (own or not hour) and (own or past or not any(times))
+        listed("of_a_clock").isdisjoint(words[:verb]) and not any(times[:verb]) and (own or not hour) and (own or past or not any(times))
     )
 
 
@@ -147,7 +147,7 @@ def _is_of_all_data(items: Sequence[Item], words: Sequence[str], verb: int, besi
     told = [word for word in rest[1:] if word not in _READY]
     if beside.opens and len(told) <= 1 and _is_run_as_a_whole(subject, beside.places):
         # News before an order; behind it, "the run is flattened" may be a wish.
-        return all(word.endswith(("ed", "ing")) and word not in _REACHES | _SPOILS for word in told)
+        return all(ends(word, "past", "lasting") and word not in _REACHES | _SPOILS for word in told)
     return not told and _names_data(subject) and not _is_of_a_part(items[:verb], rest, beside.places)
 
 
@@ -202,7 +202,7 @@ def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
     for at, word in enumerate(words):
         if _is_short(words, at):
             return at
-        regular = word.endswith("ed") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
+        regular = ends(word, "past") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
         if at and (word in _VERBS | _WILL or regular) and words[at - 1] not in _ARTICLES:
             return at
     return 1 if _does_something(items, words) else None
@@ -215,7 +215,7 @@ def _does_something(items: Sequence[Item], words: Sequence[str]) -> bool:
     return (
         acts
         and who[0] in _ACTORS
-        and not words[1].endswith("ly")
+        and not ends(words[1], "of_manner")
         and words[2] in _ARTICLES
         and all(word in _THINGS_APART | _DESCRIBES or word.startswith("<") for word in thing)
     )
@@ -225,9 +225,9 @@ def _is_short(words: Sequence[str], at: int) -> bool:
     """Say whether a word holds its verb: "we're", "tape's back", but not "Anna's budget"."""
     base, mark, verb = words[at].partition("'")
     after = words[at + 1] if at + 1 < len(words) else ""
-    said = after in _PREDICATES or after in _LITTLE or after.endswith(("ing", "ed"))
+    said = after in _PREDICATES or after in _LITTLE or ends(after, "past", "lasting")
     return (
-        bool(mark) and (verb in ("re", "m", "ve") or (verb == "s" and (base in _DETERMINERS or said))) and bool(after)
+        bool(mark) and (verb in listed("short_verb.sure") or (verb in listed("short_verb.unsure") and (base in _DETERMINERS or said))) and bool(after)
     )
 
 
@@ -242,7 +242,7 @@ def _is_plain(item: Item) -> bool:
         return True
     if isinstance(item.value, Place):
         return item.symbol == "<ep>"
-    return bool(_UNKNOWN.fullmatch(item.symbol)) and not word.endswith("ly")
+    return bool(_UNKNOWN.fullmatch(item.symbol)) and not ends(word, "of_manner")
 
 
 def _describes_a_thing(words: Sequence[str], at: int) -> bool:
@@ -278,12 +278,12 @@ def _says_no_wish(subject: Sequence[str], rest: Sequence[str], items: Sequence[I
     told = [word for word in after if word not in _PREDICATES and word not in _LITTLE]
     if verb in _BE or "'" in verb:
         known = all(word in _PLAIN for word in subject)
-        state = not told or told[0].endswith("ing") or told[0] in _PLAIN
+        state = not told or ends(told[0], "lasting") or told[0] in _PLAIN
         state = state or (not of_things and (known or rest[1] in _DETERMINERS | _PREDICATES))
         ours = "'" in verb or head in _SPEAKER
         return state and (ours or not _is_about_data(items[1:]))
     if verb in _HAVE:
-        done = bool(after) and (after[0] in _PREDICATES or after[0] in _DONE or after[0].endswith("ed"))
+        done = bool(after) and (after[0] in _PREDICATES or after[0] in _DONE or ends(after[0], "past"))
         ours = head in _SPEAKER or head in _PLAIN
         return (done or ours) and not _is_about_data(items[1:])
     regular = verb not in _PAST and verb not in _NOW
@@ -330,7 +330,7 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
     if not clause or not ends_so or not all(known):
         return False
     verbs = any(
-        word in _VERBS or (word not in _PLAIN and ("'" in word or word.endswith(("ed", "ing")))) for word in words
+        word in _VERBS or (word not in _PLAIN and ("'" in word or ends(word, "past", "lasting"))) for word in words
     )
     nouns = [word for word in words if word not in _LITTLE and word not in _PREDICATES]
     alone = len(words) == 1 and words[0] in _PLAIN

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Step
     from headrace.guardrails.resolve.situation import Situation
 
-UNCLEAR_ORDERS = ("stop", "unclear order")
+UNDOES = "undo"
+UNCLEAR_ORDERS = ("stop", "unclear order", UNDOES)
 UNCLEAR_VERB = "unsure"
-_UNDOES = ("undo", "revert", "roll back", "reset")
 _NO_UNDO = Doubt(
     "nothing undoes a transfer: to have files back where they were, copy or move them back, if they are still at its "
     "other end; `headrace losses PLAN` lists what a plan replaces and deletes; to end a transfer that runs, say cancel"
@@ -50,7 +50,7 @@ def action_of(situation: Situation) -> str | None:
         # "evacuate A to B and delete the originals" says which of both it is.
         actions = ["copy"]
     if actions[0] in (*UNCLEAR_ORDERS, UNCLEAR_VERB):
-        found.ask("action", _unclear(actions[0], facts[0].words), facts[0].words)
+        found.ask("action", _unclear(actions[0]), facts[0].words)
         return None
     return _given(situation, actions[0])
 
@@ -60,8 +60,8 @@ def _resumes(following: Step | None) -> bool:
     return following is not None and any(fact.value == "resume" for fact in following.of("action"))
 
 
-def _unclear(action: str, words: str) -> Doubt:
-    if words.lower().startswith(_UNDOES):
+def _unclear(action: str) -> Doubt:
+    if action == UNDOES:
         return _NO_UNDO
     if action == UNCLEAR_VERB:
         return Doubt("say whether to copy (the source stays) or to move (the source is deleted)")
@@ -90,7 +90,7 @@ def _given(situation: Situation, action: str) -> str | None:
 
 def _redirects(step: Step) -> bool:
     """Say whether "send it to ncsa:/run42 instead" changes the last plan."""
-    instead = any(fact.value in ("instead", "made", "opening") for fact in step.of("marker"))
+    instead = any(fact.value in ("instead", "changed", "made", "opening") for fact in step.of("marker"))
     return instead and step.has("it") and step.has("destination") and not step.has("source", "at", "place")
 
 
@@ -123,7 +123,7 @@ def _has_unread(step: Step) -> bool:
 
 def _implied_list(step: Step) -> str | None:
     """Read "failed transfers" as a list of them."""
-    many = any(fact.words.lower().endswith("s") for fact in step.of("noun"))
+    many = any(fact.value == "many" for fact in step.of("noun"))
     return "list" if many and not step.leftovers else None
 
 

@@ -25,6 +25,7 @@ CONTROL_USES = frozenset(
     {
         "action",
         "marker:also",
+        "marker:and",
         "marker:opening",
         "confirm",
         "confirm:heard",
@@ -41,7 +42,9 @@ CONFIRM_USES = frozenset({"confirm", "confirm:heard", "confirm:yes", "marker:ope
 MODIFY_USES = frozenset(
     {
         "marker:also",
+        "marker:and",
         "marker:instead",
+        "marker:changed",
         "marker:made",
         "marker:opening",
         "confirm:heard",
@@ -184,7 +187,7 @@ def _resolve_other_places(situation: Situation) -> None:
     for fact in step.facts:
         if fact.slot in ("at", "place", "for", "more"):
             found.ask("destination", Doubt("say to or from"), fact.words)
-    if any(fact.value == "also" and fact.words.lower() != "and" for fact in step.of("marker")):
+    if any(fact.value == "also" for fact in step.of("marker")):
         for fact in (*step.of("source"), *step.of("destination")):
             doubt = Doubt(f"a transfer has one {fact.slot} alone: say instead, or ask for another transfer")
             found.ask(fact.slot, doubt, fact.words)
@@ -211,12 +214,11 @@ def _changes(situation: Situation, certain: dict[str, object]) -> Changes | None
     """Make the patch: names are added to those the plan has, unless the words say instead."""
     step = situation.step
     said = {str(fact.value) for fact in step.of("marker")}
-    words = {fact.words.lower() for fact in step.of("marker")}
     situation.ask_cleared()
     patch = {slot: value for slot, value in certain.items() if slot not in situation.found.asked()}
-    if "exclude" in patch and "instead" not in words:
+    if "exclude" in patch and "instead" not in said:
         patch["add_exclude"] = patch.pop("exclude")
-    if "include" in patch and "also" in said:
+    if "include" in patch and not said.isdisjoint(("also", "and")):
         patch["add_include"] = patch.pop("include")
     cleared = tuple(dict.fromkeys(str(fact.value) for fact in step.of("clear")))
     if cleared:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
@@ -37,7 +36,6 @@ _NO_DELETE = Doubt(
     "nothing deletes on its own: what is at a destination and no longer at its source goes with `headrace sync SOURCE "
     "DESTINATION --delete`, once its plan is confirmed"
 )
-_OF_STREAMS = re.compile(r"\b(streams?|connections?)\b", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -69,11 +67,7 @@ class Situation:
             guessable = slot in ("source", "destination", "target")
             choices = near_choices(leftover.words, self.context) if guessable else ()
             message = f"`{shown(leftover.words)}` is not understood" + (f": {leftover.why}" if leftover.why else "")
-            if not leftover.why and _OF_STREAMS.search(leftover.words):
-                message += (
-                    "; how many data connections a transfer has is an option: `--streams 4`, or the field `streams`"
-                )
-            elif not leftover.why and not choices and slot in ("source", "destination") and self.context.endpoints:
+            if not leftover.why and not choices and slot in ("source", "destination") and self.context.endpoints:
                 place = f"{self.context.endpoints[0].id}:/{leftover.words}"
                 message += f"; if it is a file or folder, write where it is, as `{shown(place)}`"
             self.found.ask(slot, Doubt(message, choices), leftover.words)

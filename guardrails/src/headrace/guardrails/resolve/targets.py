@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Value
 
 LAST = "last"
-_MANY = "transfers jobs copies uploads downloads tasks moves syncs ones runs requests plans"
 
 
 def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt | Refusal | None:
@@ -54,7 +53,7 @@ def _is_loose(step: Step, target: Target) -> bool:
     """Say whether many transfers could be meant without the word all."""
     if target.id or target.ref or target.select:
         return False
-    many = any(word in _MANY.split() for fact in step.of("noun") for word in fact.words.lower().split())
+    many = any(fact.value == "many" for fact in step.of("noun"))
     return many or (
         target != Target() and target.destination is None and target.source is None and target.state is None
     )

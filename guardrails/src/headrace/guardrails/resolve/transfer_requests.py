@@ -23,6 +23,7 @@ TRANSFER_USES = frozenset(
     {
         "action",
         "marker:also",
+        "marker:and",
         "marker:made",
         "marker:opening",
         "confirm:heard",
