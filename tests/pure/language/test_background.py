@@ -395,3 +395,19 @@ def test_a_statement_about_the_destination_is_asked_about(where: str) -> None:
 @pytest.mark.parametrize("state", ["has failed", "has crashed", "is interrupted", "was aborted", "has stopped"])
 def test_news_that_the_data_is_spoiled_is_asked_about(state: str) -> None:
     assert read(f"The run {state}. {ROUTE}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the largest transfer to archive is choking us, pause that one",
+        "the smallest transfer is stuck, cancel it",
+        "cancel 7f9c04. Wrong one, sorry!",
+    ],
+)
+def test_a_clause_that_may_say_which_transfer_is_meant_is_no_background(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+def test_what_is_wrong_with_a_transfer_is_a_reason_to_cancel_it() -> None:
+    assert intent_of("cancel 7f9c04, it's the wrong one") == {"action": "cancel", "target": {"id": "7f9c04"}}

@@ -132,6 +132,11 @@ def test_last_night_is_from_six_to_six() -> None:
         ("start at 2am on December 1", "start", "2026-12-01T02:00:00-06:00"),
         ("tonight at 10pm", "start", "2026-11-25T22:00:00-06:00"),
         ("tomorrow morning at 9", "start", "2026-11-26T09:00:00-06:00"),
+        ("tomorrow at 9:00", "start", "2026-11-26T09:00:00-06:00"),
+        ("tomorrow at 18h30", "start", "2026-11-26T18:30:00-06:00"),
+        ("by December second at 4pm", "deadline", "2026-12-02T16:00:00-06:00"),
+        ("by the twenty first of December at 4pm", "deadline", "2026-12-21T16:00:00-06:00"),
+        ("by 12:00 Asia/Tokyo on Sunday", "deadline", "2026-11-29T12:00:00+09:00"),
         ("not before 22:00", "start", "2026-11-25T22:00:00-06:00"),
     ],
 )
@@ -143,6 +148,10 @@ def test_a_time_becomes_one_instant(words: str, slot: str, moment: str) -> None:
     ("words", "slot"),
     [
         ("by 6am CST", "deadline"),
+        ("by 9:00", "deadline"),
+        ("today by 9:00", "deadline"),
+        ("tomorrow at 18h70", "start"),
+        ("by December thirtyfirst at 4pm", "deadline"),
         ("by 6am IST", "deadline"),
         ("by 11/28/2026 6am", "deadline"),
         ("by Friday", "deadline"),

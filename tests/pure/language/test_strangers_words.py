@@ -201,3 +201,27 @@ def test_a_place_in_which_something_is_put_is_where_it_goes(take: str, put: str)
 )
 def test_a_range_of_sizes_may_be_said_of_each_file(words: str) -> None:
     assert (slot_of(words, "min_size"), slot_of(words, "max_size")) == (10**9, 2 * 10**9)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["nothing must be deleted on archive", "no file on archive may be deleted", "and don't you dare delete anything"],
+)
+def test_a_denied_delete_is_no_order_to_delete(words: str) -> None:
+    intent = intent_of(f"sync krios1:/raw/a to archive:/a, {words}")
+    assert not {"delete_source", "delete_extraneous"} & {slot for slot, value in intent.items() if value is True}
+
+
+def test_originals_that_must_stay_deny_a_move() -> None:
+    words = "the originals on krios1 must not be deleted"
+    assert intent_of(f"copy krios1:/raw/a to archive:/a; {words}")["action"] == "copy"
+    assert read(f"move krios1:/raw/a to archive:/a; {words}").outcome == "ask"
+
+
+def test_a_value_behind_no_make_that_takes_the_place_of_the_one_before() -> None:
+    assert slot_of("at 2 Gb/s, no, make that 3 Gb/s", "rate_limit_bps") == 3_000_000_000
+
+
+@pytest.mark.parametrize("words", ["with top priority", "highest priority"])
+def test_the_top_of_three_priorities_is_high(words: str) -> None:
+    assert slot_of(words, "priority") == "high"

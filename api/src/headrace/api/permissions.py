@@ -6,6 +6,7 @@ person's own interactive session: a token, or a form answered inside a chat, is 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from headrace.api.errors import Code, ServiceError
 from headrace.auth import SCOPES_OF_ROLE, TOKEN_SCOPES, Principal, Role, Scope
@@ -153,18 +154,29 @@ def missing(principal: Principal, method: str) -> ServiceError | None:
 
 def out_of_reach(principal: Principal, scopes: frozenset[Scope]) -> ServiceError:
     """Say that a caller has none of these scopes: to a person by roles, to a program by scopes."""
+    detail, wanted = _out_of_reach(principal.session, principal.roles, scopes)
+    return ServiceError(Code.FORBIDDEN, detail, scopes=wanted)
+
+
+@lru_cache(maxsize=1024)
+def _out_of_reach(
+    session: bool,  # noqa: FBT001 - a part of what the words depend on
+    own: frozenset[Role],
+    scopes: frozenset[Scope],
+) -> tuple[str, tuple[str, ...]]:
+    """Return the words and the scopes that a program would need; a page of transfers asks for them 200 times."""
     able = [role for role in Role if scopes & SCOPES_OF_ROLE[role]]
-    if principal.session or not principal.roles & frozenset(able):
-        of_whom = "you are" if principal.session else "the person or account of this token is"
-        theirs = ", ".join(role for role in Role if role in principal.roles) or "nothing yet"
+    if session or not own & frozenset(able):
+        of_whom = "you are" if session else "the person or account of this token is"
+        theirs = ", ".join(role for role in Role if role in own) or "nothing yet"
         who, roles = listed([_MANY[role] for role in able], "and"), listed([f"`{role}`" for role in able], "or")
-        return ServiceError(
-            Code.FORBIDDEN,
+        detail = (
             f"only {who} may do this; {of_whom} {theirs}. An administrator can give the role {roles}: in the console "
-            "under People, or with `headrace people set`",
-            scopes=() if principal.session else tuple(sorted(scopes)),
+            "under People, or with `headrace people set`"
         )
-    return lacking(*sorted(scopes))
+        return detail, () if session else tuple(sorted(scopes))
+    error = lacking(*sorted(scopes))
+    return error.detail, error.scopes
 
 
 def lacking(*scopes: Scope, who: str = "this token may not") -> ServiceError:

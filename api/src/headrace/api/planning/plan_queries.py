@@ -33,6 +33,7 @@ from headrace.api.private_words import without_private_words
 from headrace.api.store import Tx
 from headrace.api.store.beginnings import begun_by
 from headrace.api.store.dialects import as_json
+from headrace.api.store.documents import stored
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
 from headrace.api.store.ways import Way, first_of
@@ -202,7 +203,7 @@ class Plans:
         now, active = self._core.clock(), self._policies.active
         found = []
         for row in rows:
-            card, said = m.Plan.model_validate_json(row.card), since[row.id]
+            card, said = stored(m.Plan, row.card), since[row.id]
             # Of what it may not find, an outer join's type says otherwise.
             transfer = CarriedOut(said.id, m.TransferState(said.state), said.ended) if said.id else None
             state = m.PlanState(row.state)

@@ -15,6 +15,7 @@ from headrace.api.planning.locations import asker_of, at
 from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.sites.halts import PlanEnd, ends_of
 from headrace.api.store import Tx
+from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.client import models as m
 from headrace.guardrails import IS_PART, Refused, ResolvedEndpoint, names_withheld
@@ -178,7 +179,7 @@ def _places(plan: PlanRow, known: Sequence[Known], *, own: bool) -> list[Resolve
     """Return the folders that a plan is about as they are now, `None` for one whose endpoint is gone."""
     if plan.document is not None:
         return [_found(end, known) for end in ends_of(plan.document)] or [None]
-    card = m.Plan.model_validate_json(plan.card)
+    card = stored(m.Plan, plan.card)
     if card.intent is None:
         # Words that are not understood may name any place; the assistant that said them knows them.
         return [] if own else [at(one, "/") for one in known]

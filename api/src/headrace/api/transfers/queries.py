@@ -23,6 +23,7 @@ from headrace.api.sites.halts import Halts
 from headrace.api.store import Tx
 from headrace.api.store.beginnings import begun_by
 from headrace.api.store.dialects import as_json
+from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
 from headrace.api.store.ways import Way, first_of
 from headrace.api.transfers.diagnosis import at_rest_diagnosis
@@ -418,7 +419,7 @@ class Transfers:
             deletes=plan.deletes if plan else False,
             probe=row.probe is not None,
             failed=failed,
-            outgrown=row.error is not None and m.Problem.model_validate_json(row.error).code == _CEILING_EXCEEDED,
+            outgrown=row.error is not None and stored(m.Problem, row.error).code == _CEILING_EXCEEDED,
             hopeless=0 < failed <= for_good,
             active_s=active_s,
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,

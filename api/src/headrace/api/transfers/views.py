@@ -4,6 +4,7 @@ from datetime import datetime
 
 from headrace.api.planning.schedule import at_risk
 from headrace.api.policy.qos import InForce
+from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
 from headrace.api.transfers.deadlines import own_hours
 from headrace.api.transfers.probe import legs_of
@@ -21,7 +22,7 @@ def transfer_view(
     row: TransferRow, status: TransferStatus, caller: Principal, held: InForce, progress: m.Progress | None = None
 ) -> m.Transfer:
     """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
-    shown = progress or m.Progress.model_validate_json(row.progress)
+    shown = progress or stored(m.Progress, row.progress)
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
     late = at_risk(row.deadline, held.hours_of(row.qos_class, own_hours(row)), shown.eta_s, row.ended or status.now)
     return m.Transfer(
@@ -41,10 +42,10 @@ def transfer_view(
         canonical_sentence=row.canonical_sentence,
         created=row.created,
         starts=row.starts,
-        hours=m.RunHours.model_validate_json(row.hours) if row.hours else None,
+        hours=stored(m.RunHours, row.hours) if row.hours else None,
         goes_on=row.goes_on,
         qos_class=row.qos_class,
-        tuning=m.EffectiveTuning.model_validate_json(row.tuning),
+        tuning=stored(m.EffectiveTuning, row.tuning),
         deadline=row.deadline,
         deadline_at_risk=late,
         deadline_note=_why_late(row, shown, row.ended or status.now) if late else "",
@@ -55,7 +56,7 @@ def transfer_view(
         rate_ceiling_bps=row.rate_ceiling_bps,
         plan_rate_ceiling_bps=status.plan_rate_ceiling_bps,
         progress=shown,
-        error=m.Problem.model_validate_json(row.error) if row.error else None,
+        error=stored(m.Problem, row.error) if row.error else None,
         receipt=row.receipt,
         summary=_summary(row, status.state_reason, shown),
         next_step=next_step(status, caller),

@@ -56,13 +56,15 @@ class Clock:
     """A time of day; hour 24 is the midnight that ends the day.
 
     `doubt` says why it could be another time; `bare` marks an hour that only a part of the day
-    ("tomorrow morning at 9") can settle; `half` says that am or pm was written.
+    ("tomorrow morning at 9") can settle, or with its minutes a day to come ("tomorrow at 9:00", `dated`); `half`
+    says that am or pm was written.
     """
 
     hour: int
     minute: int = 0
     second: int = 0
     bare: bool = False
+    dated: bool = False
     half: bool = False
     doubt: str | None = None
 

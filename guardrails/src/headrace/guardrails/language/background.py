@@ -45,6 +45,7 @@ _NAME = re.compile(r"[A-Z][a-z]{1,11}")
 _PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
 _NOTES = listed("field_of_notes")
+_SELECTIONS = listed("selection")
 
 
 @cache
@@ -76,6 +77,9 @@ class _Text:
         if not rest or any(one & _ACTIONS - asked and not noun for one, noun in zip(inside, nouns, strict=True)):
             return None
         of_one = bool(orders) and orders <= _ASKED_OF_ONE
+        which = any(plain_word(item) in _SELECTIONS for item in self.items[at:end])
+        if of_one and (which or (at and "select" in self.said[at - 1])):
+            return None  # "The largest transfer to archive chokes us, pause that one" says which.
         opens = not any(self.said[:at])
         return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), self.places, opens)
 

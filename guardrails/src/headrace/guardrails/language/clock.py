@@ -25,6 +25,7 @@ _TIME = re.compile(
 )
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T_](\d{2}:\d{2}.*)", re.ASCII | re.IGNORECASE)
 _MILITARY = re.compile(r"(0\d)([0-5]\d)", re.ASCII)
+_FRENCH = re.compile(r"(\d{1,2})h([0-5]\d)", re.ASCII | re.IGNORECASE)
 _DOTTED = re.compile(r"\d{1,2}\.\d{2}(am|pm)?", re.ASCII | re.IGNORECASE)
 # Which hours of a 12-hour clock a part of the day settles, what to add to them, and which of 24 fit it.
 _PARTS = {
@@ -124,6 +125,8 @@ def clock_at(items: Sequence[Item], at: int, part: str | None = None) -> tuple[i
     if match := _MILITARY.fullmatch(text):
         return 1, _checked(int(match[1]), int(match[2]), 0), ""
     half = phrase_at(items, at + 1, "half")[0]
+    if match := _FRENCH.fullmatch(text):
+        return 1, _checked(int(match[1]), int(match[2]), 0), ""
     if _DOTTED.fullmatch(text) and (text[-1] in "mM" or half):
         return 1 if text[-1] in "mM" else 1 + half, Clock(0, doubt=f"`{text}` is not written as hours:minutes"), ""
     match = _TIME.fullmatch(text)
@@ -181,7 +184,7 @@ def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | N
         return (1 + oclock, whole, "") if settled or oclock else None
     clock = _checked(hour, minute, second)
     if len(match["hour"]) == 1 and 1 <= hour <= _NOON and not zone:
-        clock = replace(clock, bare=True)
+        clock = replace(clock, bare=True, dated=not oclock)
     return 1 + oclock, clock, zone
 
 
@@ -208,6 +211,9 @@ def _settled(when: When) -> When:
             return replace(when, clock=replace(clock, hour=clock.hour + add, bare=False))
         if clock.bare or (clock.hour not in fits and clock.hour != _MIDNIGHT):
             return replace(when, clock=replace(clock, doubt=f"`{when.words}` has more than one reading"))
+    elif clock.bare and clock.dated and when.day is not None and when.day.offset != 0:
+        # People write 9:00 as they write 10:00. Today, nine in the evening may be the only one that is left.
+        return replace(when, clock=replace(clock, bare=False))
     elif clock.bare:
         return replace(when, clock=replace(clock, doubt=f"`{when.words}` can be morning or evening"))
     return when

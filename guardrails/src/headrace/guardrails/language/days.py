@@ -61,18 +61,24 @@ def _date(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
         return 1, _exact(int(match[1]), int(match[2]), int(match[3]), text)
     if _SLASHED.fullmatch(text):
         return 1, Day(doubt=f"`{text}` can be read with the day or the month first")
+    if month := table("month").get(word_at(items, at)):
+        width, number, _ = _day_of_month(items, at + 1 + (word_at(items, at + 1) == "the"))
+        end = at + 1 + (word_at(items, at + 1) == "the") + width
+        return _with_year(items, at, end, (int(month), number)) if width else None
     start = at + (word_at(items, at) == "the")
-    month, number = word_at(items, at), _BARE_DAY.fullmatch(word_at(items, at + 1))
-    end = at + 2
-    if month not in table("month"):
-        number, end = _BARE_DAY.fullmatch(word_at(items, start)), start + 1
-        end += word_at(items, end) == "of"
-        month, end = word_at(items, end), end + 1
-    if number is None:
-        return None
-    if month in table("month"):
-        return _with_year(items, at, end, (int(table("month")[month]), int(number[1])))
-    return (start + 1 - at, Day(monthday=int(number[1]))) if number[2] else None
+    width, number, ordinal = _day_of_month(items, start)
+    end = start + width + (word_at(items, start + width) == "of")
+    if width and (month := table("month").get(word_at(items, end))):
+        return _with_year(items, at, end + 1, (int(month), number))
+    return (start + width - at, Day(monthday=number)) if ordinal else None
+
+
+def _day_of_month(items: Sequence[Item], at: int) -> tuple[int, int, bool]:
+    """Read "3", "3rd", "third": how many items it takes (0: none), the day, and whether it alone says a day."""
+    if number := _BARE_DAY.fullmatch(word_at(items, at)):
+        return 1, int(number[1]), bool(number[2])
+    width, spoken = phrase_at(items, at, "day_of_month")
+    return (width, int(spoken), False) if width else (0, 0, False)
 
 
 def _with_year(items: Sequence[Item], at: int, end: int, month_day: tuple[int, int]) -> tuple[int, Day]:

@@ -226,9 +226,9 @@ def hours_around(hit: Hit) -> Sequence[Reading]:
 
 
 def day_then_clock(hit: Hit) -> Sequence[Reading]:
-    """Read "on Friday, by 17:00": one deadline, or a start and a deadline."""
+    """Read "on Friday, by 17:00": one deadline, or a start ("in an hour") and a deadline."""
     day, clock = hit.all(When)
-    if day.clock is None and clock.day is None:
+    if day == When(day.words, day=day.day) and clock.day is None:
         return (("deadline", replace(clock, day=day.day, words=hit.words)),)
     return (("start", day), ("deadline", clock))
 

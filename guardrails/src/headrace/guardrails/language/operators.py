@@ -39,6 +39,7 @@ _REPLACED = frozenset(
 _ENDS_OF_A_WAY = frozenset({"source", "destination"})
 _TIMES = frozenset({"start", "deadline", "window", "repeat"})
 _PASSED = frozenset({"rate_limit_bps", "priority", "start", "deadline", "window", "repeat"})
+_MAKES = tuple(f"{words} " for words in listed("corrects"))
 _CORRECTS = frozenset({"marker", "retract", "turn"})
 _SAYS_NOTHING = frozenset({"marker", "retract", "it", "turn"})
 _LINKS = frozenset({":", "?", "=", "-"})
@@ -236,7 +237,8 @@ def _rebound(chosen: list[Chosen]) -> list[Chosen]:
     result = _retimed(chosen)
     for at in range(len(result)):
         span = result[at]
-        if not _takes_back(span) or span.name == _TAKEN_BACK:
+        makes = span.name == "no" and at + 1 < len(result) and result[at + 1].spoken.startswith(_MAKES)
+        if not (makes or _takes_back(span)) or span.name == _TAKEN_BACK:
             continue
         after = next((n for n in range(at + 1, len(result)) if not result[n].slots <= _CORRECTS), -1)
         # "to A every night, I mean to B" takes back where to, and no more.

@@ -33,7 +33,7 @@ _WORDS = {
     # Of background: an unknown word that is neither an adverb of manner nor a name of data, one that says "is", too.
     "<thing>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?[a-z][a-z-]+(?<!ly)(?<!'s)",
     "<its>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?[a-z][a-z-]+'s",
-    "<code>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?(?:[a-z]+-?|#)[0-9]+",
+    "<code>": rf"{UNKNOWN_MARK}{re.escape(CAPITAL_MARK)}?(?:[a-z]+-?|#)[0-9]+(?:-[0-9]+)*",
     "<handle>": rf"{UNKNOWN_MARK}@[a-z][a-z0-9_.-]*",
 }
 

@@ -305,7 +305,9 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
         return span.doubted("say whether files must be both, or either")
     weakens = any(fact.value in (False, "none") for fact in span.facts)
     negated = _negates(before) and before.slots <= _REACHED | {"delete_nothing"}
-    if negated and span.slots & _REACHED and joiner != "," and not weakens:
+    # "without checksums and overwrite what is there": an order is nothing that one may be without.
+    orders = before.first_word in listed("denies_a_thing") and own in listed("orders") and not span.slots & _LOSES
+    if negated and span.slots & _REACHED and joiner != "," and not weakens and not orders:
         return span.doubted("say whether `not` reaches this, too")
     return _left_out(before, scope.joiner, span)
 

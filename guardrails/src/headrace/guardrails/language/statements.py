@@ -56,6 +56,8 @@ _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
 _NUMBERS = re.compile(r"<num>|~\^?[a-z]*[-.]?[0-9][a-z0-9._/-]*|~\^?[a-z]+[-_][a-z0-9_-]*[0-9]|[a-z]")
 _UNKNOWN = re.compile(r"~\^?[a-z][a-z'-]*")
 _PLURAL = re.compile(r"[^']*[^siu']s")
+_AT, _CLOCK = listed("before_an_hour"), listed("of_a_clock")
+_SHORT, _SHORT_OR_OWNER = listed("short_verb.sure"), listed("short_verb.unsure")
 _SPEAKER, _DONE = listed("speaker"), listed("verb_of.done")
 _GREETINGS = listed("calls")
 _OPENS = listed("calls", "runs_on", "opens_background", "after_background")
@@ -102,7 +104,7 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
 def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[str], verb: int, *, own: bool) -> bool:
     """Say whether a time that is told is none of the order: it is past, or the order has one of its `own`."""
     times = [item.symbol in _TIME_VALUES for item in items]
-    hour = any(one in listed("before_an_hour") and after.symbol == "<num>" for one, after in zip(words, items[1:], strict=False))
+    hour = any(one in _AT and after.symbol == "<num>" for one, after in zip(words, items[1:], strict=False))
     past = (
         words[verb] in _PAST or ends(words[verb], "past") or words[verb] in _WAS or not _DONE.isdisjoint(words[verb:])
     )
@@ -113,7 +115,10 @@ def _is_timely(clause: Sequence[Item], items: Sequence[Item], words: Sequence[st
     if words[verb] not in _BE | _HAVE and by_people and not hour:
         own = own or all(isinstance(day, When) and not day.clock for day in days)
     return (
-        listed("of_a_clock").isdisjoint(words[:verb]) and not any(times[:verb]) and (own or not hour) and (own or past or not any(times))
+        _CLOCK.isdisjoint(words[:verb])
+        and not any(times[:verb])
+        and (own or not hour)
+        and (own or past or not any(times))
     )
 
 
@@ -227,7 +232,7 @@ def _is_short(words: Sequence[str], at: int) -> bool:
     after = words[at + 1] if at + 1 < len(words) else ""
     said = after in _PREDICATES or after in _LITTLE or ends(after, "past", "lasting")
     return (
-        bool(mark) and (verb in listed("short_verb.sure") or (verb in listed("short_verb.unsure") and (base in _DETERMINERS or said))) and bool(after)
+        bool(mark) and (verb in _SHORT or (verb in _SHORT_OR_OWNER and (base in _DETERMINERS or said))) and bool(after)
     )
 
 

@@ -34,7 +34,10 @@ _MARKS = {
 _BULLETS = {"*", "\u2022", "+"}
 # A line drawn below a title.
 _RULED = re.compile(r"-{3,}|={3,}|_{3,}|~{3,}")
-_SMILEY = re.compile(r"(?:[:;]-?[)D(]+|[\U0001f600-\U0001f644\U0001f389\U0001f680\U0001f64f\U0001f44b]+)(?!\S)")
+_SMILEY = re.compile(
+    r"(?:[:;]-?[)D(]+|"
+    r"[\U0001f600-\U0001f644\U0001f389\U0001f680\U0001f64f\U0001f44b-\U0001f44d\U0001f440\U0001f91e\u2728\u2615]+)(?!\S)"
+)
 # "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
 _LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
 _NUMBERED = re.compile(r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.)])(?=\s)")

@@ -224,9 +224,10 @@ def _on_day(when: When, clock: Clock, context: Context, zone: tzinfo) -> datetim
         if when.day.offset != 0:
             return Doubt(f"`{when.words}` can be the night before or after: write 00:00 and the day")
         return at(now.date() + timedelta(days=1), time(0), zone)
-    if _depends_on_today(when.day) and now.date() != context.now.astimezone(context.zone).date():
-        return Doubt(f"`{when.words}`: it is another day there already, so write the date")
     day = _Days(context, now.date()).ahead(when.day)
+    here = _Days(context, context.now.astimezone(context.zone).date()).ahead(when.day)
+    if _depends_on_today(when.day) and day != here:
+        return Doubt(f"`{when.words}`: it is another day there already, so write the date")
     return _with_clock(day, when, clock) if isinstance(day, Doubt) else at(day, _clock_time(clock), zone)
 
 
