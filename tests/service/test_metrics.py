@@ -197,3 +197,13 @@ def unreadable(_self: Database) -> Never:
     trouble = Exception("disk I/O error")
     msg = "SELECT"
     raise OperationalError(msg, {}, trouble)
+
+
+@pytest.mark.anyio
+async def test_halts_are_figures_by_what_they_halt_and_so_is_the_file(quiet_site: Site) -> None:
+    assert (await figures(quiet_site))['headrace_halts{scope="everything"}'] == 0
+    operator = await quiet_site.person("oli", "operator")
+    await operator.port.halt(m.HaltRequest(scope="person", subject="ada", reason="away"))
+    (quiet_site.settings.data / "halt").write_text("restored\n")
+    found = await figures(quiet_site)
+    assert (found['headrace_halts{scope="person"}'], found['headrace_halts{scope="everything"}']) == (1, 1)

@@ -1,13 +1,14 @@
 import asyncio
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import URL, create_engine, delete, select, text, update
-from sqlalchemy.exc import DBAPIError, IntegrityError, StatementError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, StatementError
 from tests.conformance import identity_store_conformance as identities
 from tests.conformance import passkey_store_conformance as passkeys
 from tests.conformance.people_store_conformance import CHECKS, Check
@@ -223,3 +224,25 @@ async def test_a_commit_that_nobody_waits_for_is_whole_all_the_same(quiet_site: 
     async with core.database.read() as tx:
         nodes = set(await tx.scalars(select(NodeRow.key)))
     assert {change.subject for change in await core.outbox.after(before, 100)} == nodes
+
+
+@pytest.mark.anyio
+async def test_a_small_write_that_fits_proves_no_room_right_after_the_disk_was_full(tmp_path: Path) -> None:
+    now = [utc_now()]
+    url = store_url("", tmp_path)
+    migrate(url)
+    database = Database(url, lambda: now[0])
+    full = OperationalError("INSERT", {}, Exception("database or disk is full"))
+    small = text("UPDATE alembic_version SET version_num = version_num")
+    try:
+        with pytest.raises(OperationalError):
+            async with database.write():
+                raise full
+        for later, refuses in ((1, True), (14, True), (15, False)):
+            now[0] += timedelta(seconds=later)
+            async with database.write() as tx:
+                await tx.execute(small)
+            assert (database.refused is not None) == refuses
+            now[0] -= timedelta(seconds=later)
+    finally:
+        await database.close()

@@ -225,3 +225,21 @@ def test_a_value_behind_no_make_that_takes_the_place_of_the_one_before() -> None
 @pytest.mark.parametrize("words", ["with top priority", "highest priority"])
 def test_the_top_of_three_priorities_is_high(words: str) -> None:
     assert slot_of(words, "priority") == "high"
+
+
+def test_a_start_before_a_deadline_is_none_of_its_day() -> None:
+    intent = intent_of(f"{ROUTE} an hour from now, must be done by 20:00")
+    assert (intent["start"], intent["deadline"]) == ("2026-11-25T15:30:00-06:00", "2026-11-25T20:00:00-06:00")
+    assert asked_after("tomorrow morning, done by 20:00") == {"start"}
+
+
+def test_an_order_behind_without_is_its_own_unless_it_deletes() -> None:
+    assert slot_of("without verification and overwrite whatever is there", "on_conflict") == "overwrite"
+    assert "delete_source" in asked_after("without overwriting and delete the source")
+    assert "on_conflict" in asked_after("don't verify and overwrite whatever is there")
+
+
+def test_what_is_done_when_you_copy_is_the_order_and_what_happens_then_a_question() -> None:
+    assert intent_of("don't exceed 640 kbit/s when you copy krios1:/a to archive:/a")["rate_limit_bps"] == 640_000
+    assert read("what happens when you copy krios1:/a to archive:/a").outcome == "ask"
+    assert read("when you copy krios1:/a to archive:/a, things break").outcome == "ask"

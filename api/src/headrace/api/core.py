@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.strangers import Strangers
 from headrace.api.clock import Clock
+from headrace.api.data_folder import OwnFolder
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
@@ -30,3 +31,4 @@ class Core:
     outbox: Outbox
     jobs: Jobs
     hub: Hub
+    folder: OwnFolder

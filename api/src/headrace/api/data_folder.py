@@ -3,6 +3,7 @@
 Every name in the folder is here, and nowhere else in the program: `tests/pure/api/test_data_folder.py`.
 """
 
+import errno
 from pathlib import Path
 from typing import Final
 
@@ -52,6 +53,42 @@ _BESIDE_STORE: Final = frozenset({f"{STORE}-wal", f"{STORE}-shm", f"{STORE}-jour
 def is_known(name: str) -> bool:
     """Whether the service itself puts something of this name into its data folder."""
     return name in COPIED | LEFT_OUT | _BESIDE_STORE | {STORE, HEADS} or name.endswith(durable.UNFINISHED)
+
+
+class OwnFolder:
+    """The data folder as it was when this process started.
+
+    Where its disk is gone, a folder may be there still: the empty one that the disk was mounted over. What is read
+    there is not what the service left, and what is written there comes into no backup.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Note which folder `path` is; raises `OSError` where there is none."""
+        self.path = path
+        self._is = _identity(path)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the path still leads to that folder."""
+        try:
+            return _identity(self.path) == self._is
+        except OSError:
+            return False
+
+    def require(self) -> None:
+        """Raise `OSError` where the path leads elsewhere, before anything is written there."""
+        if not self.is_here:
+            raise OSError(errno.ENODEV, "this is not the data folder that the service started with", str(self.path))
+
+    def make(self, folder: Path) -> None:
+        """Make a folder in it, with what lies between; raises `OSError`."""
+        self.require()
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
 
 
 def lists_dir(data: Path, plan: str) -> Path:

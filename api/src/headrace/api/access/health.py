@@ -228,6 +228,13 @@ class Health:
         """Yield what is the matter with the data folder, which a store on a server does not share."""
         data = self._core.settings.data
         where = f"the data folder `{data}` on the host `{os.uname().nodename}`"
+        if not self._core.folder.is_here:
+            yield m.HealthCause(
+                code=_Code.STORE_FAILED,
+                sentence=f"{where} is gone, or is not the one that the service started with, so everything is halted",
+                what_to_do="mount its disk again; if that folder is another one now, restart the service",
+            )
+            return
         try:
             found = os.statvfs(data)
         except OSError as error:

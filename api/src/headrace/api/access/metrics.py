@@ -27,6 +27,7 @@ from headrace.api.access.health import PATIENCE_S, Health
 from headrace.api.access.patient import Patient
 from headrace.api.core import Core
 from headrace.api.policy.versions import Policies
+from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -66,6 +67,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "headrace_transfers_in_line": Figure("gauge", (), "transfers that wait for a free slot"),
     "headrace_transfer_rate_bytes": Figure("gauge", (), "bytes a second that become durable, of all transfers"),
     "headrace_transfer_bytes_total": Figure("counter", (), "bytes that became durable since the service started"),
+    "headrace_halts": Figure("gauge", ("scope",), "halts that stand, by what they halt; `everything` also by file"),
     "headrace_audit_unsent": Figure("gauge", (), "audit events that the syslog server does not have yet"),
     "headrace_plans_surveying": Figure("gauge", (), "plans whose folders are being listed, or wait for it"),
     "headrace_changes_total": Figure(
@@ -97,8 +99,11 @@ class NotReady(NamedTuple):
 class Metrics(Collector):
     """Makes the figures."""
 
-    def __init__(self, core: Core, nodes: Nodes, scheduler: Scheduler, policies: Policies, health: Health) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what it looks at
+        self, core: Core, nodes: Nodes, scheduler: Scheduler, policies: Policies, health: Health, halts: Halts
+    ) -> None:
         """Look at these parts."""
+        self._halts = halts
         self._core = core
         self._nodes = nodes
         self._scheduler = scheduler
@@ -175,9 +180,15 @@ class Metrics(Collector):
                 open_ = dict.fromkeys(m.OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
                 surveying = await tx.scalar(_SURVEYING) or 0
                 nodes = {key: name for key, name, _ in await tx.execute(_NODES)}
+                halts = await self._halts.counts(tx)
         except SQLAlchemyError:
             return None
-        return {"headrace_transfers": _each(open_), "headrace_plans_surveying": [((), surveying)]}, nodes
+        figures: dict[str, Found] = {
+            "headrace_transfers": _each(open_),
+            "headrace_plans_surveying": [((), surveying)],
+            "headrace_halts": _each(halts),
+        }
+        return figures, nodes
 
     def collect(self) -> Iterator[Metric]:
         """Give what was found last to the library."""

@@ -27,7 +27,7 @@ from headrace.api.audit.syslog import Receiver, SyslogLine
 from headrace.api.authority_key import authority_key, follow_signer, hold_to_its_key, key_chain
 from headrace.api.clock import Clock
 from headrace.api.core import Core
-from headrace.api.data_folder import HEADS
+from headrace.api.data_folder import HEADS, OwnFolder
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
 from headrace.api.events.reactions import Reactions
@@ -114,13 +114,14 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     clock, steady = clocks
     pepper = Pepper(*pepper_keys(settings.data))
     key = _authority(settings, clock)
-    heads = HeadsFile(settings.data / HEADS, key, key.chain.keys)
+    folder = OwnFolder(settings.data)
+    heads = HeadsFile(settings.data / HEADS, key, key.chain.keys, folder.require)
     audit = Audit(database, clock, heads, _elsewhere(settings, database, heads, clocks))
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
     strangers = Strangers(database, audit, steady)
-    core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub)
+    core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub, folder)
     nodes = Nodes(core, key.public)
     hub.announce(successions=key.chain.documents, hub_succession=_hub_succession(hub, key))
     endpoints = Endpoints(core, nodes)
@@ -169,7 +170,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         scheduler=scheduler,
         halts=halts,
         health=health,
-        metrics=Metrics(core, nodes, scheduler, policies, health),
+        metrics=Metrics(core, nodes, scheduler, policies, health, halts),
         nodes=nodes,
         passkeys=PersonPasskeys(authenticator, proofs),
         people=People(core, authenticator, proofs, public_url),

@@ -99,6 +99,7 @@ class OneOfMany:
         self._unknown: Trouble | None = None
         """Set while the database can't be asked who leads."""
         self._said, self._said_at = "", 0.0
+        self._looked_at = 0.0
         """Why it could not start the service when it last might have led, and when that was said."""
         self._server: uvicorn.Server
         self._serving: asyncio.Task[None]
@@ -163,12 +164,21 @@ class OneOfMany:
                 if before != self._unknown:
                     # What a driver says may hold the address with its password.
                     _log.warning("%s", self._obstacle())
+            await self._look_at_leader()
             if not self._announced and await self._relay.reaches_leader():
                 if self._recover_admin:
                     _log.warning("another process leads, so --recover-admin makes no link: end the others first")
                 self._announce(Ready(self._place.public_url, None, None, metrics_url(self._place.for_monitoring)))
             await _first(self._ending.wait(), asyncio.sleep(_LOOK_S))
         return False
+
+    async def _look_at_leader(self) -> None:
+        """Log once a minute that another process leads and does not answer: it holds the lock as long as it lives."""
+        now = asyncio.get_running_loop().time()
+        if self._announced and now - self._looked_at >= _REMIND_S:
+            self._looked_at = now
+            if why := await self._relay.why_not_reached():
+                _log.warning("%s", why)
 
     def _announce(self, ready: Ready) -> None:
         if not self._announced:

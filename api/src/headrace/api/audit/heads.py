@@ -1,7 +1,7 @@
 """The exported heads of the audit chain: a file of signed lines, which can be kept on another machine."""
 
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -26,9 +26,15 @@ class Head:
 class HeadsFile:
     """The exported heads: one sealed document a line."""
 
-    def __init__(self, path: Path, key: Signs, former: Collection[str] = ()) -> None:
-        """Append to `path`, signing with `key`; heads of `former` keys count as well."""
+    def __init__(
+        self, path: Path, key: Signs, former: Collection[str] = (), require: Callable[[], None] = lambda: None
+    ) -> None:
+        """Append to `path`, signing with `key`; heads of `former` keys count as well.
+
+        `require` raises `OSError` where the file's folder is not the one that it lies in.
+        """
         self._path = path
+        self._require = require
         self._key = key
         self._keys = (key.public, *former)
         self._exported: Head | None = None
@@ -39,6 +45,7 @@ class HeadsFile:
         head = Head(sequence, hash_)
         if head == self._exported:
             return
+        self._require()
         _append_line(self._path, self.signed(sequence, hash_, at))
         self._exported = head
 

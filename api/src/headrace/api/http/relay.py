@@ -121,7 +121,10 @@ class Relay:
                 await answer.aclose()
         except (httpx2.TransportError, TimeoutError) as error:
             said = f"does not answer within {_PROBE_S:.0f} s" if isinstance(error, TimeoutError) else "can't be reached"
-            return f"{peer.name} led the site last, and {said} at {peer.url}"
+            return (
+                f"{peer.name} led the site last, and {said} at {peer.url}; if it stands still, end it (`kill -9`), and "
+                "another process takes over"
+            )
         if answer.status_code == httpx2.codes.NO_CONTENT:
             return ""
         return f"{peer.name} led the site last, and what answers at {peer.url} is another program"

@@ -260,7 +260,7 @@ class Pipeline:
 
     async def _survey(self, asked: Asked, route: Route, draft: Execution) -> Survey:
         folder = lists_dir(self._core.settings.data, asked.plan)
-        folder.mkdir(parents=True, exist_ok=True)
+        self._core.folder.make(folder)
         asker = asker_of(asked.caller.principal)
         source = await self._signer.permit(asker, route.source)
         destination = await self._signer.permit(asker, route.destination)

@@ -10,9 +10,9 @@ import json
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from headrace.api.caller import Caller
@@ -33,6 +33,8 @@ from headrace.guardrails import new_id, shown
 LOOK_S: Final = 1
 _BYTES_OF_ONE: Final = 4
 """The most that a character takes in UTF-8."""
+_NO_FOLDER: Final = "the service's data folder is gone, or another one lies in its place"
+_BY_DISK: Final = "; nothing is planned or started until whoever runs the service mounts its disk again"
 _UNREADABLE: Final = f"the file `{HALT}` in the data folder can't be read"
 
 _BY_FILE: Final = (
@@ -85,7 +87,8 @@ class Halts:
         """Refuse work that is halted, with `halted`."""
         reason = self._file_reason()
         if reason:
-            raise ServiceError(Code.HALTED, because("everything is halted here", reason) + _BY_FILE)
+            until = _BY_DISK if reason == _NO_FOLDER else _BY_FILE
+            raise ServiceError(Code.HALTED, because("everything is halted here", reason) + until)
         rows = list(await tx.scalars(_ALL))
         if not rows:
             tx.info[_NONE] = True
@@ -104,6 +107,15 @@ class Halts:
         async with self._core.database.read() as tx:
             found = await tx.scalar(select(HaltRow.reason).where(HaltRow.scope == "everything"))
         return found or ""
+
+    async def counts(self, tx: Tx) -> dict[str, int]:
+        """Count what is halted by its scope, every scope named; `everything` counts the file, too."""
+        found = await tx.execute(select(HaltRow.scope, func.count()).group_by(HaltRow.scope))
+        counts = dict.fromkeys(get_args(m.HaltScope), 0)
+        for scope, number in found:
+            counts[scope] = number
+        counts["everything"] += bool(self._file_reason())
+        return counts
 
     async def list(self) -> list[m.Halt]:
         """Everything that is halted, the newest first."""
@@ -203,7 +215,9 @@ class Halts:
                 return named, named
 
     def _file_reason(self) -> str:
-        """Return the reason in the file, `""` when there is none."""
+        """Return the reason in the file, `""` when there is none; where its folder is gone, nobody knows of a file."""
+        if not self._core.folder.is_here:
+            return _NO_FOLDER
         file = self._core.settings.data / HALT
         try:
             # Whatever stands there halts, also what can't be read: never open what may wait for a writer.

@@ -379,7 +379,10 @@ class Nodes:
     async def _require_free_name(self, tx: Tx, name: str) -> None:
         if await tx.scalar(select(NodeRow.id).where(NodeRow.name == name)):
             raise ServiceError(
-                Code.NAME_TAKEN, f"a node named `{name}` has joined already; choose another name", fields=("name",)
+                Code.NAME_TAKEN,
+                f"a node named `{name}` has joined already; choose another name, or, if that node has lost its state "
+                f"folder, make it a new token with `headrace ca rotate {name}`",
+                fields=("name",),
             )
 
     # -- for people --

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Never, TypeVar, TypeVarTuple, overload
+from typing import Any, Final, Never, TypeVar, TypeVarTuple, overload
 
 from sqlalchemy import URL, Executable, Result, ScalarResult
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
@@ -176,12 +176,17 @@ def unless_committed(tx: Tx, act: Callable[[], None]) -> None:
     tx.unless_committed(act)
 
 
+_FULL_STAYS: Final = timedelta(seconds=15)
+"""A full disk lets small writes through that fit into what the store has already: one of them proves no room."""
+
+
 @dataclass(frozen=True, slots=True)
 class RefusedWrites:
     """Writing transactions are refused by a lock, the disk or too many others."""
 
     trouble: Trouble
     since: datetime
+    last: datetime
 
 
 class Database:
@@ -235,9 +240,12 @@ class Database:
         except (OperationalError, InternalError, InterfaceError, PoolTimeout) as error:
             self.tried = self._clock()
             since = self.refused.since if self.refused else self.tried
-            self.refused = RefusedWrites(trouble_of(error), since)
+            self.refused = RefusedWrites(trouble_of(error), since, self.tried)
             raise
-        self.tried, self.refused = self._clock(), None
+        self.tried = now = self._clock()
+        full = self.refused is not None and self.refused.trouble is Trouble.FULL
+        if not (self.refused and full and abs(now - self.refused.last) < _FULL_STAYS):
+            self.refused = None
 
     async def close(self) -> None:
         """Close all connections."""

@@ -179,7 +179,7 @@ class Attempts:
     async def _hand_over(self, run: Run, begun: Begun) -> None:
         results = result_dir(self._core.settings.data, run.transfer, run.attempt)
         try:
-            results.mkdir(parents=True, exist_ok=True)
+            self._core.folder.make(results)
             share = await self._parts.shares.begin(run)
             await self._start(run, begun, results, share)
         except OSError as error:
