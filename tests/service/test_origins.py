@@ -268,3 +268,21 @@ def test_of_its_own_plan_an_assistant_keeps_its_words_and_places_and_gets_no_nam
     assert shown.survey is not None
     assert (shown.survey.sample, shown.survey.deletes_sample, shown.survey.overwrites_sample) == ([], [], [])
     assert (shown.refusals[0].message, shown.summary) == (WITHHELD, WITHHELD)
+
+
+@pytest.mark.parametrize(
+    ("words", "verify"),
+    [
+        ("verify afterwards", "at-rest"),
+        ("check every file after the copy", "at-rest"),
+        ("verified", "default"),
+        ("with checksums", "default"),
+    ],
+)
+async def test_who_wants_files_verified_afterwards_has_them_read_back(site: Site, words: str, verify: str) -> None:
+    one_file(site)
+    plan = await planned(site.ada.port, f"copy lab:/set to archive:/set, {words}")
+    assert plan.intent is not None, plan.questions
+    assert plan.intent.verify == verify
+    assert any("read back at rest" in note for note in plan.notes) == (verify == "at-rest")
+    assert origins(plan)["verify" if "verify" in origins(plan) else "verification"] == "said"

@@ -14,6 +14,10 @@ from tests.pure.language.made import ROUTE, read
         ("only files larger than 10 Gb", "write it with B, such as 10 GB"),
         ("start on 2020-01-01 at 10:00", "name a time ahead"),
         ("only files modified after 2100-01-01", "name a"),
+        ("as fast as possible", "leave this out"),
+        ("at full speed, high priority", "leave this out"),
+        ("without tmp files", "a pattern, such as *.tmp"),
+        ("only files from last week", "newer than 7 days"),
     ],
 )
 def test_what_is_unclear_about_an_amount_or_a_time_is_asked_with_how_to_write_it(words: str, told: str) -> None:
@@ -25,6 +29,8 @@ def test_what_is_unclear_about_an_amount_or_a_time_is_asked_with_how_to_write_it
     ("words", "told"),
     [
         ("copy krios1:raw/a to archive:/b", "it must start with /, such as /data/run42"),
+        ("copy krios1/raw to archive:/b", "write `krios1:/raw`"),
+        ("copy the report from krios1:/docs to archive:/docs", "write where it is, as `krios1:/report`"),
         ("copy krios1:/raw/../etc to archive:/b", "write the folder that you mean"),
         ("copy //host/share to archive:/b", "write `endpoint:/path`"),
         ("copy https://user@nowhere.example/a to archive:/b", "write it without"),

@@ -35,6 +35,7 @@ from headrace.guardrails.language import (
     Question,
     TransferRef,
     apply_changes,
+    asks_to_read_back,
     canonical_sentence,
     check_intent,
     disagreements,
@@ -135,7 +136,7 @@ class Words:
         else:
             answer = await self._reading.run(person, interpret, request.text or "", context)
         complete = answer.outcome == "intent"
-        transfer = from_reading(answer.intent, request.intent) if complete and is_transfer(answer.intent) else None
+        transfer = _typed(answer.intent, answer, request.intent) if complete and is_transfer(answer.intent) else None
         refused = self._refused(transfer, {span.slot: span.text for span in answer.spans})
         return m.Interpretation(
             outcome="refuse" if refused else answer.outcome,
@@ -163,7 +164,7 @@ class Words:
             return _stopped(answer, context)
         if not is_transfer(intent):
             return Reading(None, (_no_plan(intent),))
-        planned = from_reading(intent, earlier)
+        planned = _typed(intent, read, earlier)
         origins = origins_of_words(planned, caller, before if earlier else None, read)
         left_out = tuple(one.text for one in read.left_out)
         return Reading(planned, danger=answer.danger, origins=origins, left_out=left_out)
@@ -192,6 +193,13 @@ class Words:
             ),
             transfers=tuple(TransferRef(one.removeprefix(prefix), mine=True) for one in own),
         )
+
+
+def _typed(intent: Intent, read: Interpretation, before: m.TransferIntent | None) -> m.TransferIntent:
+    """Return an intent as a typed one; "verify afterwards" says when, which the slots of words don't hold."""
+    typed = from_reading(intent, before)
+    reads_back = any(span.slot == "verify" and asks_to_read_back(span.text) for span in read.spans)
+    return typed.model_copy(update={"verify": "at-rest"}) if reads_back and typed.verify == "default" else typed
 
 
 def _held_against(read: Interpretation, typed: Intent, context: Context, before: m.Plan | None) -> Reading | None:

@@ -21,7 +21,7 @@ from headrace.guardrails.intents import (
 )
 from headrace.guardrails.intents.limits import MAX_CHARACTERS
 from headrace.guardrails.language.canonical import canonical_sentence
-from headrace.guardrails.language.interpret import interpret
+from headrace.guardrails.language.interpret import asks_to_read_back, interpret
 from headrace.guardrails.resolve import apply_changes, check_intent, disagreements
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "Target",
     "TransferRef",
     "apply_changes",
+    "asks_to_read_back",
     "canonical_sentence",
     "check_intent",
     "disagreements",

@@ -16,6 +16,7 @@ from headrace.guardrails.intents.values import Intent
 from headrace.guardrails.language.asides import Heard, unread, with_offer
 from headrace.guardrails.language.assemble import assemble
 from headrace.guardrails.language.lattice import read
+from headrace.guardrails.language.phrases import listed
 from headrace.guardrails.language.restarts import settled
 from headrace.guardrails.language.spans import Chosen, owners, runs_of
 from headrace.guardrails.language.tokens import Token, scan
@@ -152,3 +153,9 @@ def _told(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def asks_to_read_back(words: str) -> bool:
+    """Say whether words for verification ask for it where the files lie ("verify afterwards"), not on their way."""
+    said = f" {words.lower()} "
+    return any(f" {one} " in said for one in listed("reads_back"))

@@ -42,7 +42,10 @@ def _bare(place: Place, context: Context) -> Location | Doubt:
     if doubt := _path_doubt(place, path, context):
         return doubt
     if context.endpoint(LOCAL_ENDPOINT) is None:
-        return Doubt(f"`{shown(path)}` has no endpoint: write endpoint:{shown(path)}")
+        return Doubt(
+            f"`{shown(path)}` has no endpoint: write endpoint:/path, with the path below the folder that the endpoint "
+            "offers"
+        )
     return Location(LOCAL_ENDPOINT, path)
 
 
@@ -78,6 +81,13 @@ def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:
         choices: tuple[Choice, ...] = ()
         if place.name and path and path[0] not in "~$\\":
             choices = (Choice(f"{name}/{path}", "from the top of the endpoint"),)
+        first, slash, below = path.partition("/")
+        if place.name is None and slash and (meant := context.endpoint(first)):
+            written = f"{meant.id}:/{below}"
+            return Doubt(
+                f"`{shown(place.words)}` has no colon behind its endpoint: write `{shown(written)}`",
+                (Choice(written, "on that endpoint"),),
+            )
         return Doubt(
             f"`{shown(place.words)}` is not an absolute path: it must start with /, such as /data/run42", choices
         )

@@ -297,7 +297,7 @@ def _behind(when: When, context: Context, zone: tzinfo) -> datetime | Doubt:  # 
 
 def span_of(when: When, context: Context) -> tuple[datetime | Doubt, datetime | Doubt]:  # noqa: PLR0911
     """Give the start and end of a day in the past, or of last night (18:00 to 06:00)."""
-    whole = Doubt(f"`{when.words}` is not one day: write the day, as YYYY-MM-DD")
+    whole = Doubt(f"`{when.words}` is not one day: write the day, as YYYY-MM-DD, or an age, such as newer than 7 days")
     if when.doubt or when.ago or when.ahead or when.day is None or when.clock is not None:
         return (Doubt(when.doubt), Doubt(when.doubt)) if when.doubt else (whole, whole)
     zone = context.zone

@@ -30,6 +30,7 @@ MISSING = {
     "target": Doubt("say which transfer: its id, or all"),
 }
 NO_PLAN = Doubt("say which plan: there is none that this could be about")
+_ENDS = ("source", "destination")
 _BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
 _MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
 _NO_DELETE = Doubt(
@@ -68,7 +69,9 @@ class Situation:
             choices = near_choices(leftover.words, self.context) if guessable else ()
             message = f"`{shown(leftover.words)}` is not understood" + (f": {leftover.why}" if leftover.why else "")
             if not leftover.why and not choices and slot in ("source", "destination") and self.context.endpoints:
-                place = f"{self.context.endpoints[0].id}:/{leftover.words}"
+                named = [one for one in map(self.found.values.get, _ENDS) if isinstance(one, Location) and one.endpoint]
+                endpoint = named[0].endpoint if named else self.context.endpoints[0].id
+                place = f"{endpoint}:/{leftover.words}"
                 message += f"; if it is a file or folder, write where it is, as `{shown(place)}`"
             self.found.ask(slot, Doubt(message, choices), leftover.words)
 
