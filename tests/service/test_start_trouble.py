@@ -1,12 +1,18 @@
 """Whether what stands against a start may pass by itself: a store that is damaged does not."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from unittest.mock import AsyncMock
 
 import pytest
 from sqlalchemy import URL, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from tests.servers.site import started_site
 
+from headrace.api.app.service import Service
 from headrace.api.app.start_trouble import may_pass
+from headrace.api.data_folder import STORE
 from headrace.api.store.address import dialect_of, store_url
 
 
@@ -42,3 +48,18 @@ def test_what_a_start_raised_from_a_trouble_of_the_store_is_told_by_that(tmp_pat
     error = OSError("as if it were a matter of the disk")
     error.__cause__ = failure(url)
     assert not may_pass(error)
+
+
+@pytest.mark.anyio
+async def test_no_node_is_listened_to_by_a_start_whose_store_takes_no_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with started_site(tmp_path) as site:
+        settings = site.settings
+    with closing(sqlite3.connect(settings.data / STORE, isolation_level=None)) as store:
+        store.execute("CREATE TRIGGER no BEFORE UPDATE ON alembic_version BEGIN SELECT RAISE(ABORT, 'no changes'); END")
+    listened = AsyncMock()
+    monkeypatch.setattr("headrace.api.app.service.Hub.start", listened)
+    with pytest.raises(SQLAlchemyError, match="no changes"):
+        await Service.start(settings, public_url="http://127.0.0.1")
+    listened.assert_not_called()

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from itertools import groupby
 from typing import Final, TypeVar
 
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.access.patient import Patient
@@ -25,6 +25,7 @@ from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.sites.strange_nodes import at
+from headrace.api.store.database import SMALL_WRITE
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.words import remedy, trouble_in_words
 from headrace.api.store_trouble import Trouble, trouble_of
@@ -52,7 +53,6 @@ _SET_CLOCK: Final = (
     "set that host's clock right and keep it so (NTP, PTP). If the present time is right, because the clock was ahead "
     "before, restart the service until it is ready, at most twice"
 )
-_SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
 _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 REASON_HIDDEN: Final = "the reason is shown to those who are signed in"
 """What strangers are told instead of why everything is halted: that it is halted is no secret."""
@@ -190,7 +190,7 @@ class Health:
         try:
             async with self._core.database.write() as tx:
                 await self._audit.measure(tx)
-                await tx.execute(_SMALL_WRITE)
+                await tx.execute(SMALL_WRITE)
         except SQLAlchemyError:
             return  # the store has noted it
 

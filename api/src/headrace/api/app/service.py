@@ -23,6 +23,7 @@ from headrace.api.settings import Settings
 from headrace.api.store import Database
 from headrace.api.store.address import missing_store, shown, store_url
 from headrace.api.store.copy import in_use
+from headrace.api.store.database import SMALL_WRITE
 from headrace.api.store.migrate import migrate
 from headrace.auth import Principal
 from headrace.client import models as m
@@ -64,6 +65,10 @@ class Service:
             await asyncio.to_thread(migrate, url)
             database = Database(url, clock, alone=True)
             opened.push_async_callback(database.close)
+            # A store that takes no changes fails the start before nodes are listened to: none is enrolled yet, and each
+            # would be told to join anew.
+            async with database.write() as tx:
+                await tx.execute(SMALL_WRITE)
             hub = await Hub.start(
                 listen=settings.hub_listen, state_dir=str(settings.data / HUB), max_nodes=settings.max_nodes
             )

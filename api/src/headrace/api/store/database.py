@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Never, TypeVar, TypeVarTuple, overload
 
-from sqlalchemy import URL, Executable, Result, ScalarResult
+from sqlalchemy import URL, Executable, Result, ScalarResult, text
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -176,6 +176,8 @@ def unless_committed(tx: Tx, act: Callable[[], None]) -> None:
     tx.unless_committed(act)
 
 
+SMALL_WRITE: Final = text("UPDATE alembic_version SET version_num = version_num")
+"""What shows whether a store takes changes, and changes nothing."""
 _FULL_STAYS: Final = timedelta(seconds=15)
 """A full disk lets small writes through that fit into what the store has already: one of them proves no room."""
 
