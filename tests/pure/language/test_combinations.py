@@ -54,6 +54,40 @@ def test_options_said_together_mean_what_they_mean_apart_or_are_asked_about(
         assert SCORE.norm(answer.intent.to_json()) == SCORE.norm(wanted)
 
 
+WHENS = {
+    "start": [
+        "an hour from now",
+        "in two hours",
+        "at 22:00",
+        "tomorrow at 5pm",
+        "not before 22:00",
+        "begin Monday 08:00",
+    ],
+    "deadline": ["by 6am tomorrow", "must be done by Sunday 20:00", "within 3 days", "deadline 2026-11-29 12:00"],
+    "window": ["only between 22:00 and 05:00", "window 22:00-05:00"],
+    "repeat": ["every day at 02:00", "every Monday at 08:00", "on the 1st of every month at 03:00", "every 6 hours"],
+    "age": ["only files newer than 2 days", "changed since Monday", "modified before 2026-11-01"],
+}
+
+
+@MORE
+@given(
+    st.lists(st.sampled_from(sorted(WHENS)), min_size=2, max_size=2, unique=True).flatmap(
+        lambda kinds: st.tuples(*(st.sampled_from(WHENS[kind]) for kind in kinds))
+    ),
+    st.sampled_from([", ", "; ", " and ", " "]),
+)
+@example(("an hour from now", "must be done by Sunday 20:00"), ", ")
+@example(("only between 22:00 and 05:00", "every day at 02:00"), " ")
+@example(("changed since Monday", "at 22:00"), ", ")
+def test_two_times_mean_what_they_mean_apart_or_are_asked_about(said: tuple[str, str], joiner: str) -> None:
+    # Without a mark, "since Monday at 22:00" is one time.
+    assume(not (joiner == " " and said[0] in WHENS["age"] and said[1].startswith("at ")))
+    together, (first, second) = read(f"{ROUTE}, {joiner.join(said)}"), (intent_of(f"{ROUTE}, {one}") for one in said)
+    if together.outcome == "intent":
+        assert SCORE.norm(together.intent.to_json()) == SCORE.norm(first | second)
+
+
 @MORE
 @given(
     st.sampled_from(TAILS),

@@ -15,7 +15,6 @@ from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_d
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from headrace.guardrails.intents.draft import Value
     from headrace.guardrails.language.phrases import Item
 
 _UNIT_LENGTHS = {
@@ -158,7 +157,11 @@ def prefix(hit: Hit) -> Sequence[Reading]:
 def moment(slot: str, hit: Hit) -> Sequence[Reading]:
     """Take a time, or a length of time that ends now ("older than 30 days")."""
     lengths = hit.all(Length)
-    value: Value = When(lengths[0].words, ago=lengths[0]) if lengths else hit.one(When)
+    if lengths:
+        return ((slot, When(lengths[0].words, ago=lengths[0])),)
+    value = hit.one(When)
+    if any(f", {word} " in value.words.lower() for word in listed("before_an_hour")):
+        return ((slot, Doubt(f"`{hit.words}`: say whether the hour belongs to that day, or is when it starts")),)
     return ((slot, value),)
 
 
