@@ -91,7 +91,7 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
         command.out.say(transfer.next_step.message, "bold")
         helped = more or any(one.error != _NEVER_COPIED for one in failed)
         if helped and any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
-            command.out.say(f"When that is out of the way: headrace retry {transfer.id}", "bold")
+            command.out.say(f"Once that is gone: headrace retry {transfer.id}", "bold")
     elif all(one.retry for one in failed):
         command.out.say(f"After that, to send only these again: headrace retry {transfer.id}", "bold")
     else:

@@ -117,10 +117,10 @@ _OUTGROWN: Final = (
     "again, so that what came meanwhile is seen and agreed to."
 )
 _HOPELESS: Final = (
-    "A retry alone does not help: each says what stands in its way. Sockets, pipes and devices are never copied: plan "
-    "again and leave them out with an exclude. Where it says `destination_exists`, move that away and plan again, or "
-    "plan again with `--on-conflict overwrite`, which replaces a file; a folder in the place of a file, or a file in "
-    "the place of a folder, is never replaced."
+    "Each says what stands in its way; trying again helps once that is gone. Where it says `destination_exists`, move "
+    "that away and try again, or plan again with `--on-conflict overwrite`, which replaces a file; a folder in the "
+    "place of a file, or a file in the place of a folder, is never replaced. Sockets, pipes and devices are never "
+    "copied: plan again and leave them out with an exclude."
 )
 
 
