@@ -104,7 +104,11 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             done = "It has measured what it can." if transfer.probe else "It is complete and verified."
             return m.NextStep(kind="none", by="nobody", message=done)
         case State.CANCELED:
-            return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
+            return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason} {_anew(transfer)}")
+
+
+def _anew(transfer: TransferStatus) -> str:
+    return f"To ask for the same once more: `headrace again {transfer.id}`."
 
 
 def _until(transfer: TransferStatus) -> str:
