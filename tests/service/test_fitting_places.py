@@ -1,5 +1,6 @@
 """Which places are suggested: only those that allow what is needed, and never the other end."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from headrace.api.planning.words import _fitting
@@ -41,3 +42,10 @@ def test_a_path_without_an_endpoint_is_told_to_have_one() -> None:
     [question] = answer.questions
     assert question.message.startswith("`/photos` names no endpoint: write one before it, as `ENDPOINT:/photos`")
     assert question.choices[0].value == "here:/photos"
+
+
+def test_a_path_without_an_endpoint_is_not_answered_with_a_node_that_nobody_named() -> None:
+    """The node of a service that was started with `--root` is called `local`."""
+    site = replace(SITE, endpoints=tuple(replace(one, node="local") for one in SITE.endpoints))
+    answer = check_intent(Intent(action="copy", source=place("local:/photos"), destination=place("there:/s")), site)
+    assert answer.questions[0].message.endswith("as `ENDPOINT:/photos`; there are `here`, `archive`, `there`")

@@ -305,6 +305,20 @@ async def test_a_folder_is_listed_and_restricted_names_are_withheld_from_agents(
     assert [entry.name for entry in (await site.ada.port.browse("lab", "/set")).items] == ["a.txt"]
 
 
+@pytest.mark.anyio
+async def test_looking_into_what_is_no_folder_says_so_with_what_is_near(site: Site) -> None:
+    one_file(site)
+    with refused("unknown_folder") as nothing:
+        await site.ada.port.browse("lab", "/sett")
+    assert str(nothing.value.args[0]) == "there is nothing at `lab:/sett`; near it: `lab:/set`. Correct the path"
+    with refused("unknown_folder") as deep:
+        await site.ada.port.browse("lab", "/nope/at/all")
+    assert str(deep.value.args[0]) == "there is nothing at `lab:/nope/at/all`. Correct the path"
+    with refused("unknown_folder") as file:
+        await site.ada.port.browse("lab", "/set/a.txt")
+    assert str(file.value.args[0]).startswith("`lab:/set/a.txt` is no folder")
+
+
 NO_ARCHIVE = """
 @id("requesters")
 @reason("requesters may work")

@@ -349,7 +349,10 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
     assert ended.progress.bytes_durable == sum(len(files[name]) for name in ("sub/b.bin", "sub/empty"))
     assert (ended.progress.files_failed, ended.progress.files_failed_for_good) == (1, 1)
     assert ended.next_step.kind == "plan_again", "a retry alone does not help against a folder in the way"
-    assert ended.next_step.message.startswith("1 file did not arrive. A retry alone does not help")
+    assert ended.next_step.message.startswith(
+        "1 file did not arrive. Each says what stands in its way; trying again helps once that is gone."
+    )
+    assert "not help" not in ended.next_step.message, "below, a retry helps"
     assert (
         "a folder in the place of a file, or a file in the place of a folder, is never replaced"
         in ended.next_step.message

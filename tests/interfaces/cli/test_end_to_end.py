@@ -256,9 +256,8 @@ def test_a_token_cannot_confirm_even_at_a_terminal(service: Service, anna: Perso
     pipeline = {"HEADRACE_TOKEN": token["secret"], "HEADRACE_SERVICE": service.url, "HEADRACE_CONFIG": str(tmp_path)}
     plan = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--on-conflict", "overwrite", "--json").document
     with at_terminal("confirm", plan["id"], **pipeline) as person:
-        person.wait_for("Confirm plan")
-        person.type("y")
         assert person.ends_with() == 8, person.shown
+    assert "unset HEADRACE_TOKEN" in person.shown, "it is told before anything is asked"
     assert (service.destination / here / "a.dat").read_bytes() == b"older"
     revoked = anna.run("token", "revoke", token["id"][:11], "--json")
     assert (revoked.code, revoked.document) == (0, {"revoked": token["id"]}), revoked.err

@@ -7,15 +7,17 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.interfaces.cli.test_terminal import AT, DIGEST, plan, transfer
-from tests.interfaces.client.scripted import Script, answer, scripted_service
+from tests.interfaces.client.scripted import Script, answer, problem, scripted_service
 from typer.testing import CliRunner
 
 from headrace.api.app.serve import _require_folders
 from headrace.api.errors import CannotStart
+from headrace.auth import TOKEN_SCOPES
 from headrace.auth.passwords import MIN_PASSWORD
 from headrace.cli import node_keys, people
 from headrace.cli.main import app
@@ -256,3 +258,171 @@ def test_mcp_starts_without_waiting_for_a_service_that_does_not_answer(
         monkeypatch.setenv("HEADRACE_SERVICE", f"http://127.0.0.1:{silent.getsockname()[1]}")
         asyncio.run(started())
     assert "the service has not answered yet; tools ask it again" in capsys.readouterr().err
+
+
+def test_a_start_of_mcp_with_a_token_that_is_refused_names_it_and_ends_with_a_code(
+    script: Script, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADRACE_SERVICE", script.url)
+    monkeypatch.setattr(stdio, "make_server", lambda *_, **__: SimpleNamespace(run=lambda _how: None))
+    me = {"id": "pn_1", "name": "anna", "roles": [], "scopes": [], "session": False, "agent": None}
+    cases = [
+        ("hrt_old", problem("not_signed_in", 401), 8, "The token in HEADRACE_TOKEN is not good at http://127.0.0.1"),
+        ("hrt_of-a-person", answer(me), 4, "needs a token that names it"),
+        ("", answer(me), 4, "gives it in HEADRACE_TOKEN"),
+        ("hrt_good", answer(me | {"agent": "helper"}), 0, ""),
+    ]
+    for secret, answered, code, said in cases:
+        monkeypatch.setenv("HEADRACE_TOKEN", secret)
+        script.answers = [answered]
+        with pytest.raises(SystemExit) as end:
+            stdio.serve()
+        told = capsys.readouterr().err
+        assert (end.value.code, said in told, "sign in" in told) == (code, True, False), told
+
+
+def test_mcp_at_a_terminal_says_what_it_is_and_how_to_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADRACE_SERVICE", NOBODY)
+    monkeypatch.setattr(stdio, "make_server", lambda *_, **__: SimpleNamespace(run=lambda _how: None))
+    monkeypatch.setattr(stdio.sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    with pytest.raises(SystemExit):
+        stdio.serve()
+    assert "this is for an assistant, which starts it" in (told := capsys.readouterr().err)
+    assert "To end it, press Ctrl-D" in told
+
+
+def test_the_document_of_a_token_that_is_no_good_names_its_variable_too(script: Script, tmp_path: Path) -> None:
+    script.answers = [problem("not_signed_in", 401)]
+    code, out, told = ran(["status", "--json"], tmp_path, script.url, HEADRACE_TOKEN="hrt_x")  # noqa: S106 - no secret
+    assert (code, "The token in HEADRACE_TOKEN is not good" in json.loads(out)["detail"]) == (8, True), out
+    assert "HEADRACE_TOKEN" in told
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["copy", "--json"],
+        [*COPY, "--streams", "nonsense", "--json"],
+        ["nonsense", "--json"],
+        ["ls", "--json"],
+        ["--nonsense", "status", "--json"],
+        ["people", "set", "x", "--json"],
+        ["login", "--json"],
+        ["halt", "everything", "x", "--reason", "x", "--json"],
+        ["cp", "--json"],
+        ["status", "--limit", "500", "--json"],
+    ],
+)
+def test_wrong_usage_is_one_document_for_programs(tmp_path: Path, arguments: list[str]) -> None:
+    code, out, _ = ran(arguments, tmp_path)
+    assert (code, json.loads(out)["code"]) == (2, "invalid_request")
+    assert json.loads(out)["detail"]
+
+
+def test_what_a_program_behind_two_dashes_is_given_asks_for_no_document(tmp_path: Path) -> None:
+    code, out, _ = ran(["nonsense", "--", "--json"], tmp_path)
+    assert (code, out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["token", "create", "x"], "Missing option '--scope'. transfer:read (looks), transfer:plan"),
+        (["invite", "x"], "Missing option '--role'. requester (plans and runs transfers), viewer"),
+        (["people", "service", "x"], "Missing option '--role'. viewer, requester, operator, auditor."),
+    ],
+)
+def test_a_missing_option_says_what_it_may_be(tmp_path: Path, arguments: list[str], said: str) -> None:
+    code, _, told = ran(arguments, tmp_path)
+    assert (code, said in told) == (2, True), told
+
+
+def test_the_help_of_a_new_token_names_every_scope_that_one_may_hold() -> None:
+    assert {scope for scope in TOKEN_SCOPES if scope not in people.SCOPES_HELP} == set()
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [
+        ("127.0.0.1:8470", "http://127.0.0.1:8470"),
+        ("localhost", "http://localhost"),
+        ("a.example", "https://a.example"),
+    ],
+)
+def test_an_address_without_its_scheme_is_told_whole(tmp_path: Path, given: str, right: str) -> None:
+    code, _, told = ran(["status"], tmp_path, given)
+    assert (code, f"write `{right}`" in told) == (7, True), told
+
+
+def test_revoking_a_token_by_its_name_is_told_the_id(script: Script, tmp_path: Path) -> None:
+    made = {"id": "tk_1", "name": "nightly", "person": "pn_1", "scopes": [], "created": AT, "expires": AT}
+    script.answers = [answer({"items": [made]})]
+    code, _, told = ran(["token", "revoke", "nightly"], tmp_path, script.url)
+    assert (code, "`nightly` is the name of tk_1: revoking takes the id" in told) == (2, True), told
+
+
+def test_a_sign_in_that_fails_says_why_before_what_to_do(script: Script, tmp_path: Path) -> None:
+    script.answers = [problem("sign_in_refused", 401)]
+    environment = {"HEADRACE_CONFIG": str(tmp_path), "HEADRACE_SERVICE": script.url, "HEADRACE_TOKEN": None}
+    done = CliRunner().invoke(app, ["login", "--name", "x"], input="wrong\n", env=environment)
+    assert done.stderr.index("said by the service") < done.stderr.index("Password forgotten"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["pause", "tr_1"], "Pause was asked for."),
+        (["rate", "tr_1", "1Gb/s"], "from now on."),
+        (["resume", "tr_1"], "Resume was asked for."),
+    ],
+)
+def test_steering_says_how_far_a_transfer_is_and_not_how_fast(
+    script: Script, tmp_path: Path, command: list[str], said: str
+) -> None:
+    script.answers = [answer(transfer("running"))]
+    code, out, told = ran(command, tmp_path, script.url)
+    assert (code, said in out, "3 of 3 files" in out, "0 b/s" in out) == (0, True, True, False), (out, told)
+
+
+def test_nobody_is_sent_to_confirm_what_nobody_may_confirm(script: Script, tmp_path: Path) -> None:
+    against = {"action": "confirm", "allowed": False, "reason": "this needs your own interactive session"}
+    step = {"kind": "none", "by": "nobody", "message": "Nobody confirms for a service account."}
+    script.answers = [answer(plan(outcome="confirm", next_step=step, allowed_actions=[against]))]
+    code, _, told = ran(["confirm", "pl_1"], tmp_path, script.url, HEADRACE_TOKEN="hrt_x")  # noqa: S106 - no secret
+    assert (code, told) == (5, "Nobody confirms for a service account."), told
+
+
+def test_a_token_that_is_to_confirm_is_told_who_can(script: Script, tmp_path: Path) -> None:
+    against = {"action": "confirm", "allowed": False, "reason": "this needs your own interactive session"}
+    step = {"kind": "confirm", "by": "others", "message": "It waits."}
+    script.answers = [answer(plan(outcome="confirm", next_step=step, allowed_actions=[against]))]
+    code, _, told = ran(["confirm", "pl_1"], tmp_path, script.url, HEADRACE_TOKEN="hrt_x")  # noqa: S106 - no secret
+    assert (code, "unset HEADRACE_TOKEN; headrace confirm pl_1" in told) == (8, True), told
+    assert "in a terminal, or use the console" not in told
+
+
+def test_a_question_quotes_no_words_that_nobody_typed(script: Script, tmp_path: Path) -> None:
+    question = {"slot": "source", "message": "`/x` names no endpoint", "words": "local:/x"}
+    script.answers = [answer(plan("ask", questions=[question]))]
+    code, _, told = ran(["copy", "/x", "b:/x"], tmp_path, script.url)
+    assert (code, "`/x` names no endpoint" in told, "local:" in told) == (3, True, False), told
+
+
+def test_a_canceled_transfer_names_the_command_that_asks_for_the_same_again(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(transfer("canceled"))]
+    _, out, told = ran(["watch", "tr_1"], tmp_path, script.url)
+    assert "headrace again tr_1" in out, (out, told)
+
+
+def test_what_did_not_arrive_is_not_said_to_be_hopeless_beside_a_retry(script: Script, tmp_path: Path) -> None:
+    step = {"kind": "plan_again", "by": "you", "message": "Trying again helps once that is gone."}
+    may = {"action": "retry", "allowed": True, "reason": ""}
+    failed = {"path": "a", "error": "destination_exists", "message": "in the way", "retry": False}
+    script.answers = [
+        answer(transfer("partial", files_failed=1) | {"next_step": step, "allowed_actions": [may]}),
+        answer({"items": [failed]}),
+    ]
+    _, out, told = ran(["failed", "tr_1"], tmp_path, script.url)
+    assert "Once that is gone: headrace retry tr_1" in out, (out, told)

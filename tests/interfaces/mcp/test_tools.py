@@ -222,7 +222,7 @@ async def test_no_summary_says_a_sentence_twice(era: str) -> None:
         plan("ask", questions=[m.Question(slot="source", message="From where?")] * 2, next_step=step("answer")),
     ]
     progress = m.Progress(files_total=4, files_done=1, files_failed=3)
-    after = step("plan_again", "3 files did not arrive. A retry alone does not help.")
+    after = step("plan_again", "3 files did not arrive. Each says what stands in its way.")
     made, _ = server(
         plan=list(plans), transfer=transfer("partial", progress=progress, next_step=after), failed_files=[]
     )

@@ -142,6 +142,18 @@ def test_the_next_step_of_a_transfer_is_said_for_each_caller(
     assert step.message
 
 
+def test_what_was_canceled_or_is_complete_names_the_command_that_asks_for_the_same_again() -> None:
+    canceled = replace(RUNNING, state=m.TransferState.CANCELED)
+    assert next_step(canceled, ADA).message.endswith(f"`headrace again {canceled.id}`.")
+    for ended in (canceled, replace(RUNNING, state=m.TransferState.COMPLETE)):
+        objection = objection_to(ended, ADA, "retry")
+        assert objection is not None
+        assert "`headrace again` asks for the same once more" in objection.detail
+    running = objection_to(RUNNING, ADA, "retry")
+    assert running is not None
+    assert "again`" not in running.detail
+
+
 def test_what_a_token_may_not_do_is_said_in_words_with_the_scope_that_allows_it() -> None:
     other = objection_to(RUNNING, HELPER, "cancel")
     assert other is not None

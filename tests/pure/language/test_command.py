@@ -96,7 +96,7 @@ def test_an_unknown_endpoint_is_answered_with_those_there_are_and_a_nodes_name_w
     places = tuple(Endpoint(f"store{number}", node="dtn1" if number < 2 else "dtn2") for number in range(12))
     context = Context(now=datetime.now(UTC), timezone="UTC", endpoints=places)
     said = [one.message for one in read("copy dtn1:/a to zzz:/b", context).questions]
-    assert "there is no endpoint called `dtn1`; a node is, and it has `store0`, `store1`" in said
+    assert "there is no endpoint called `dtn1`; a node is called so, and its endpoints are `store0`, `store1`" in said
     listed = ", ".join(f"`store{number}`" for number in range(8))
     assert f"there is no endpoint called `zzz`; there are {listed} and 4 more" in said
 

@@ -355,3 +355,26 @@ def test_whatever_a_node_says_there_is_a_verdict(
     last = Sample(at=NOW + timedelta(seconds=seconds), source=side, destination=side, streams=3, **counts)
     found = diagnose("tr_1", Between(first, last))
     assert m.Diagnosis.model_validate_json(found.model_dump_json()) == found
+
+
+def test_before_anything_has_arrived_for_a_while_no_cause_is_guessed() -> None:
+    quiet = seen({"send": 4 * S}, {}, bytes_received=0, bytes_durable=0, files_done=0)
+    found = diagnose("tr_1", quiet)
+    early = stalled(found, NOW, NOW + timedelta(seconds=3))
+    assert (early.limit, early.where) == (Limit.UNKNOWN, "")
+    assert early.said == "too early to say: nothing has arrived for 3 s; ask again in 7 s"
+    late = stalled(found, NOW, NOW + timedelta(seconds=10))
+    assert (late.limit, "look at the network" in late.said) == (Limit.STALLED, True)
+
+
+def test_a_source_that_its_ceiling_holds_is_named_before_anything_has_arrived() -> None:
+    nothing = {"bytes_received": 0, "bytes_durable": 0, "files_done": 0}
+    assert diagnose("tr_1", seen({"ceiling": 4 * S}, {}, **nothing)).limit is Limit.CEILING
+    # A moment at the ceiling, and then nothing arrives: that is not what holds it.
+    assert diagnose("tr_1", seen({"ceiling": S // 10}, {}, **nothing)).limit is not Limit.CEILING
+
+
+def test_less_than_a_second_says_when_to_ask_again() -> None:
+    short = Between(BEFORE, replace(BEFORE, at=NOW + timedelta(milliseconds=500)))
+    assert diagnose("tr_1", short).said == "too early to say what limits it; ask again in 2 s"
+    assert "ask again" not in diagnose("tr_1", short, live=False).said

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headrace.api.transfers.advice import ADVICE, advice_on
+from headrace.api.transfers.advice import ADVICE, advice_on, told
 from headrace.api.transfers.state_machine import (
     END_STATES,
     OBSTACLES,
@@ -448,4 +448,11 @@ def test_each_code_of_a_file_has_the_advice_of_the_documentation() -> None:
 def test_a_file_with_a_code_of_another_version_has_advice_too() -> None:
     assert "retry the failed files" in advice_on("not_known_yet", retry=True)
     assert "make a new plan" in advice_on("not_known_yet", retry=False)
+
+
+def test_what_can_not_be_read_at_the_source_is_said_as_a_sentence() -> None:
+    said = told("source_unreadable", "`a`b/c: d` in root `here`: Permission denied (os error 13)")
+    assert said == "`a`b/c: d` in root `here` can't be read: Permission denied"
+    other = "writing `x` in root `there`: Permission denied"
+    assert (told("permission_denied", other), told("source_unreadable", "it is gone")) == (other, "it is gone")
     assert advice_on("no_space", retry=True) == ADVICE["no_space"]

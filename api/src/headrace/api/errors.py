@@ -52,6 +52,7 @@ class Code(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
     UNKNOWN_ENDPOINT = "unknown_endpoint"
+    UNKNOWN_FOLDER = "unknown_folder"
     UNKNOWN_PLAN = "unknown_plan"
     UNKNOWN_TRANSFER = "unknown_transfer"
     AMBIGUOUS_TRANSFER = "ambiguous_transfer"

@@ -34,7 +34,11 @@ class AuthCode(StrEnum):
 
 _ONE_MESSAGE: Final = {
     AuthCode.DIRECTORY_AWAY: "The site's directory can't be asked at present; try again, or tell an administrator.",
-    AuthCode.INVITATION_REFUSED: "This link was used already, is too old, or was never good; ask for a new one.",
+    AuthCode.INVITATION_REFUSED: (
+        "This link was used already, is too old, or was never good. If you have chosen a password with it, sign in "
+        "with that (`headrace login --name NAME`). Otherwise ask an administrator for a new one; where there is "
+        "nobody to ask, `headrace serve --recover-admin` on the service's host makes one."
+    ),
     AuthCode.NO_ROLE: "You have no role here yet; ask an admin to give one to you or to one of your groups.",
     AuthCode.NOT_SIGNED_IN: "You are not signed in, or your session or token is no longer good; sign in again.",
     AuthCode.PASSWORD_EXPIRED: "Your password has expired; choose another one where you sign in to your computer.",

@@ -197,10 +197,18 @@ def tell(out: Out, error: HeadraceError) -> Exit:
     """Say what went wrong, for people or as the JSON document; returns the exit code."""
     problem = error.problem
     code = exit_of(problem)
-    detail = _not_signed_in() if problem.code == "not_signed_in" else problem.detail
-    out.note(f"headrace: {detail} [{problem.code}]", "red")
+    if problem.code == "not_signed_in":
+        problem = problem.model_copy(update={"detail": _not_signed_in()})
+    out.note(f"headrace: {problem.detail} [{problem.code}]", "red")
     out.document(problem)
     return code
+
+
+def misused(out: Out, said: str) -> Exit:
+    """Say what is wrong with how a command was called, for people or as the JSON document; returns the exit code."""
+    out.tell(said, _WRONG)
+    out.document(Problem(title="Wrong usage", status=422, code="invalid_request", detail=said))
+    return Exit.USAGE
 
 
 def _not_signed_in() -> str:
@@ -209,8 +217,8 @@ def _not_signed_in() -> str:
     if token is None:
         return f"You are not signed in at {url}, or your session is no longer good. Sign in with `headrace login`."
     return (
-        f"The token in HEADRACE_TOKEN is not good at {url}: it is revoked, too old, or of another service. Put another "
-        "one there, or act as yourself: `unset HEADRACE_TOKEN`, and `headrace login` if you are not signed in."
+        f"{login.bad_token(url)} Put another one there, or act as yourself: `unset HEADRACE_TOKEN`, and "
+        "`headrace login` if you are not signed in."
     )
 
 

@@ -53,6 +53,8 @@ def ended(command: Command, transfer: m.Transfer) -> Exit:
         command.out.say(f"Sources that stay: {progress.sources_kept:,}. The receipt says why.", "yellow")
     if transfer.receipt:
         command.out.say(f"Receipt {transfer.receipt}: headrace receipts get {transfer.id} -o receipt.json")
+    if transfer.state == m.TransferState.CANCELED:
+        command.out.say(f"To ask for the same once more: headrace again {transfer.id}")
     if progress.files_failed or transfer.state == m.TransferState.PARTIAL:
         failed = command.wait(command.headrace.failed_files(transfer.id, limit=MAX_FAILED_SHOWN))
         show_failed(command, transfer, failed, more=progress.files_failed > len(failed))
@@ -91,7 +93,7 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
         command.out.say(transfer.next_step.message, "bold")
         helped = more or any(one.error != _NEVER_COPIED for one in failed)
         if helped and any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
-            command.out.say(f"When that is out of the way: headrace retry {transfer.id}", "bold")
+            command.out.say(f"Once that is gone: headrace retry {transfer.id}", "bold")
     elif all(one.retry for one in failed):
         command.out.say(f"After that, to send only these again: headrace retry {transfer.id}", "bold")
     else:
@@ -148,15 +150,17 @@ async def _lines(command: Command, events: AsyncIterator[m.TransferEvent], seen:
             command.out.note(progress_line(seen[0]))
 
 
+def counted_line(transfer: m.Transfer) -> str:
+    """Return one line of how far a transfer is; not how fast, which changes with whatever was just asked of it."""
+    progress = transfer.progress
+    safe = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe"
+    return f"{standing(transfer)}, {safe}, {progress.files_done:,} of {plural(progress.files_total, 'file')}"
+
+
 def progress_line(transfer: m.Transfer) -> str:
     """Return one line of progress: what is safe, how fast, how long still."""
     progress = transfer.progress
-    parts = [
-        standing(transfer),
-        f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe",
-        f"{progress.files_done:,} of {plural(progress.files_total, 'file')}",
-        bit_rate(progress.rate_bps),
-    ]
+    parts = [counted_line(transfer), bit_rate(progress.rate_bps)]
     if progress.eta_s is not None:
         parts.append(f"about {duration(progress.eta_s)} left")
     return ", ".join(parts)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli.card import local_time, table
-from headrace.cli.command import Command, Json, run
+from headrace.cli.command import Command, Json, misused, run
 from headrace.cli.exits import Exit
 from headrace.client import models as m
 from headrace.client.text import visible
@@ -41,8 +41,7 @@ def halt(
                 if subject
                 else f"say which {scope}: headrace halt {scope} {_SUBJECT[scope]}"
             )
-            command.out.note(f"headrace: {wanted}", "red")
-            return Exit.USAGE
+            return misused(command.out, f"headrace: {wanted}")
         made = command.wait(command.headrace.halt(m.HaltRequest(scope=scope, subject=subject, reason=reason)))
         command.out.say(f"Halted: {_what(made)}. To release it: headrace release {made.id}")
         command.out.document(made)

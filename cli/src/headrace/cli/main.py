@@ -1,13 +1,18 @@
 """The `headrace` command: it finds its subcommands in installed packages and loads only the one that is called."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import takewhile
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from headrace.cli.plugins import Deferred, installed
 
 _USAGE: Final = 2
+_UNPROCESSABLE: Final = 422
 SECTIONS: Final = {
     "Move data": (
         "ask",
@@ -101,20 +106,53 @@ class _Commands(TyperGroup):
         super().__init__(**settings)
         self.commands.update({plugin.name: Deferred(plugin) for plugin in installed()})
 
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:  # noqa: ANN401 - click's
+        """Read the command line up to the command."""
+        self._given = list(args)
+        with self._documented():
+            return super().make_context(info_name, args, parent, **extra)
+
+    @contextmanager
+    def _documented(self) -> Iterator[None]:
+        """Write wrong usage as the command's one JSON document, too, where `--json` is among what was typed."""
+        try:
+            yield
+        except TyperException as error:
+            if error.exit_code == _USAGE:
+                self._document(error.format_message())
+            raise
+
+    def _document(self, detail: str) -> None:
+        if "--json" not in takewhile(lambda one: one != "--", self._given):
+            return
+        from headrace.client.models import Problem  # noqa: PLC0415 - keeps imports out of `--help`
+
+        problem = Problem(title="Wrong usage", status=_UNPROCESSABLE, code="invalid_request", detail=detail)
+        typer.echo(problem.model_dump_json(indent=2))
+
     def resolve_command(self, ctx: Any, args: Any) -> Any:  # noqa: ANN401 - click's
         """Find the command; for one that people expect here, say what there is instead."""
         if args and args[0] not in self.commands and args[0] in INSTEAD:
-            typer.echo(f"headrace: `{args[0]}` is no command: {INSTEAD[args[0]]}.", err=True)
+            said = f"`{args[0]}` is no command: {INSTEAD[args[0]]}."
+            typer.echo(f"headrace: {said}", err=True)
+            self._document(said)
             raise typer.Exit(_USAGE)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's
+        """Run the command; wrong usage is told to programs as well."""
+        with self._documented():
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's
         """Run the command; a value that does not fit its option is told in our words, not in those of a library."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
             told = getattr(error.__cause__, "errors", None)
             if told is None:
+                # Of what is missing its name alone says too little to go on with.
+                error.message = error.message or getattr(error.param, "help", None) or ""
                 raise
             from headrace.client.mistakes import in_words  # noqa: PLC0415 - keeps imports out of `--help`
 

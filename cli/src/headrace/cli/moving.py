@@ -15,6 +15,7 @@ from headrace.cli.exits import Exit
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
 from headrace.cli.transfers import diagnose
+from headrace.client import login
 from headrace.client import models as m
 
 _IS_PLAN: Final = re.compile(r"pl_[A-Za-z0-9_-]+|[0-9a-f]{64}")
@@ -227,6 +228,19 @@ def confirm(plan: PlanName, *, json: Json = False) -> None:
             command.out.note(f"Plan {found.id} is {found.state}: there is nothing to confirm.")
             command.out.document(found)
             return Exit.FAILED
+        against = _against(found, "confirm")
+        if against is not None:
+            # Of what nobody may confirm the next step says more than why this caller may not.
+            nobody = found.next_step.kind == "none"
+            reason = found.next_step.message if nobody else f"You can't confirm this plan: {against.rstrip('.')}."
+            command.out.note(reason, "red")
+            command.out.document(found)
+            if nobody:
+                return Exit.NEEDS_YES
+            if login.token()[1] is None:
+                return Exit.REFUSED
+            command.out.note(f"Signed in as yourself: unset HEADRACE_TOKEN; headrace confirm {found.id}")
+            return Exit.NOT_SIGNED_IN
         after = confirmed(command, found)
         command.out.document(after or found)
         if after is None:
@@ -250,9 +264,9 @@ def approve(
         found = command.wait(command.headrace.plan(plan))
         command.out.show(plan_card(found))
         wanted = "refuse" if refuse else "approve"
-        against = next((one for one in found.allowed_actions if one.action == wanted and not one.allowed), None)
+        against = _against(found, wanted)
         if against is not None:
-            command.out.note(f"You can't {wanted} this plan: {against.reason.rstrip('.')}. {_APPROVERS}", "red")
+            command.out.note(f"You can't {wanted} this plan: {against.rstrip('.')}. {_APPROVERS}", "red")
             command.out.document(found)
             return Exit.REFUSED
         if not found.digest or not command.out.interactive:
@@ -276,6 +290,11 @@ def approve(
         return Exit.DONE
 
     run(work, as_json=json)
+
+
+def _against(plan: m.Plan, action: m.PlanAction) -> str | None:
+    """Return why the caller may not do this to a plan."""
+    return next((one.reason for one in plan.allowed_actions if one.action == action and not one.allowed), None)
 
 
 def why(

@@ -13,7 +13,7 @@ import typer
 
 from headrace.cli.beginnings import begun_by
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import PASSWORD_TRIES, Command, Json, proven, run
+from headrace.cli.command import Command, Json, misused, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called, told_apart
@@ -59,8 +59,7 @@ def login(
             session, url = _at_provider(command, provider), command.headrace.url
             return _signed_in(command, session, url)
         if not command.out.at_terminal and name is None and link is None:
-            command.out.tell("Nobody is there to be asked: give --name, and the password on standard input.")
-            return Exit.USAGE
+            return misused(command.out, "Nobody is there to be asked: give --name, and the password on standard input.")
         from_stdin = password_stdin or not command.out.at_terminal
         if link is not None:
             given = _typed_link(command) if link == "-" else link
@@ -84,11 +83,8 @@ def _by_password(command: Command, name: str, password: str) -> m.Session:
         return command.wait(command.headrace.sign_in(m.SignIn(name=name, password=password)))
     except HeadraceError as error:
         if error.problem.code == _NOT_LET_IN:
-            command.out.note(
-                "Password forgotten, or no access any more? Ask an administrator of this site for a new one-time link "
-                "(`headrace people reinvite NAME`). An account of the site's directory signs in as name@domain or "
-                "DOMAIN\\name."
-            )
+            detail = f"{error.problem.detail} {_FORGOTTEN}"
+            raise HeadraceError(error.problem.model_copy(update={"detail": detail})) from error
         raise
 
 
@@ -107,6 +103,12 @@ def _signed_in(command: Command, session: m.Session, url: str) -> Exit:
 
 _NOT_LET_IN = "sign_in_refused"
 _PASSWORD_REFUSED = "password_refused"  # noqa: S105 - a code, not a password
+_NEW_PASSWORDS = 20
+"""How many refused passwords somebody may choose anew."""
+_FORGOTTEN = (
+    "Password forgotten, or no access any more? Ask an administrator of this site for a new one-time link (`headrace "
+    "people reinvite NAME`). An account of the site's directory signs in as name@domain or DOMAIN\\name."
+)
 _CODE_LIMIT_S = 600
 """No service asks longer than this whether somebody has typed a code."""
 _LONGEST_PAUSE_S = 60
@@ -174,6 +176,12 @@ ROLES_HELP = (
     "policy, links and labels), operator (nodes and halts), auditor (reads the audit log), admin (people and rights)."
 )
 """What each role is for; docs/security/access.md has every route."""
+SCOPES_HELP = (
+    "transfer:read (looks), transfer:plan (plans), transfer:run (runs and steers), transfer:delete (runs what "
+    "deletes), transfer:read:all and transfer:run:all (an assistant's: also what others planned), policy:write, "
+    "node:write, audit:read. May be given again."
+)
+"""What each scope of a token is for."""
 
 
 def whoami(*, json: Json = False) -> None:
@@ -439,8 +447,7 @@ def people_set(  # noqa: PLR0913 - one parameter each option
 
     def work(command: Command) -> Exit:
         if (role and no_roles) or (group and no_groups) or not (role or no_roles or group or no_groups):
-            command.out.note("Give --role or --no-roles, or --group or --no-groups.")
-            return Exit.USAGE
+            return misused(command.out, "Give --role or --no-roles, or --group or --no-groups.")
         update = m.PersonUpdate(roles=[] if no_roles else role or None, groups=[] if no_groups else group or None)
         after = proven(command, update, partial(command.headrace.update_person, id_of(command, person)))
         command.out.say(f"{after.name}: roles {_listed(after.roles)}; groups {_listed(after.groups)}")
@@ -591,9 +598,7 @@ token = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make, lis
 def token_create(  # noqa: PLR0913 - one parameter each option
     name: Annotated[str, typer.Argument(help="What it is for.")],
     *,
-    scope: Annotated[
-        list[str], typer.Option(help="transfer:read, transfer:plan, transfer:run, ... May be given again.")
-    ],
+    scope: Annotated[list[str], typer.Option(help=SCOPES_HELP)],
     agent: Annotated[str | None, typer.Option(help="The assistant that will act with it.")] = None,
     owner: Annotated[
         str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account whose it is, by id or name.")
@@ -656,7 +661,12 @@ def token_revoke(
 
 def _token_begun_by(command: Command, text: str) -> str:
     """Return the id of one's own token that begins so, or for administrators of anybody's."""
-    whole = begun_by(command.wait(command.headrace.tokens()), text, "tokens")
+    own = command.wait(command.headrace.tokens())
+    whole = begun_by(own, text, "tokens")
+    called = [one.id for one in own if one.name == text]
+    if whole == text and called:
+        detail = f"`{text}` is the name of {' and '.join(called)}: revoking takes the id, which nothing else has."
+        raise HeadraceError(m.Problem(title="A name", status=422, code="invalid_request", detail=detail))
     if whole == text:
         try:
             return begun_by(command.wait(command.headrace.tokens(everybody=True)), text, "tokens")
@@ -713,8 +723,11 @@ def _invited_name(command: Command, url: str, token: str, name: str | None) -> s
 
 
 def _with_new_password(command: Command, use: Callable[[str], Coroutine[Any, Any, T]], *, from_stdin: bool) -> T:
-    """Let somebody choose a password; at a terminal, one that the service refuses can be chosen anew."""
-    for _ in range(PASSWORD_TRIES - 1):
+    """Let somebody choose a password; at a terminal, one that the service refuses can be chosen anew.
+
+    Nothing is guessed here, so that the refusals of several rules, one after the other, end nothing.
+    """
+    for _ in range(_NEW_PASSWORDS - 1):
         try:
             return command.wait(use(_password(from_stdin=from_stdin, new=True)))
         except HeadraceError as error:

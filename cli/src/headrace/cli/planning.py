@@ -229,8 +229,8 @@ def _digest(plan: m.Plan) -> str:
 
 
 def _question(question: m.Question, words: str | None) -> str:
-    """Say a question, and what it is about unless that is all of `words`."""
-    about = f" (“{question.words}”)" if question.words and question.words != words else ""
+    """Say a question, and which of the person's own `words` it is about, unless that is all of them."""
+    about = f" (“{question.words}”)" if words and question.words and question.words != words else ""
     return f"{question.message}{about}"
 
 

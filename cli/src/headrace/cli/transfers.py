@@ -12,7 +12,7 @@ from headrace.cli.card import age, safe_there, standing, table, transfer_card
 from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.files import Force, new_file, require_free
-from headrace.cli.following import ended, follow, progress_line, show_failed
+from headrace.cli.following import counted_line, ended, follow, show_failed
 from headrace.cli.quantities import as_flag, rate_bps
 from headrace.client import END_STATES
 from headrace.client import models as m
@@ -337,7 +337,7 @@ def control(transfer: str, asked: Callable[[], m.ControlRequest], *, as_json: bo
         after = command.wait(command.headrace.control(transfer, request))
         ceiling = f"at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else "no limit"
         # What was asked for is done at the next unit or batch, so the state may still be the one before.
-        command.out.say(f"{_ASKED[request.action].format(ceiling)} Now: {progress_line(after)}.")
+        command.out.say(f"{_ASKED[request.action].format(ceiling)} Now: {counted_line(after)}.")
         if after.state not in END_STATES:
             command.out.say(_NEXT[request.action].format(after.id), "dim")
         command.out.document(after)
@@ -347,7 +347,7 @@ def control(transfer: str, asked: Callable[[], m.ControlRequest], *, as_json: bo
 
 _ASKED: dict[m.ControlAction, str] = {
     "pause": "Pause was asked for.",
-    "resume": "To go on was asked for.",
+    "resume": "Resume was asked for.",
     "cancel": "Cancel was asked for.",
     "retry": "Another try was asked for.",
     "set_rate": "The rate is {} from now on.",

@@ -52,6 +52,11 @@ def token() -> tuple[str, str | None]:
     return service_url(), os.environ.get("HEADRACE_TOKEN") or None
 
 
+def bad_token(url: str) -> str:
+    """Say that the service at `url` does not take the token."""
+    return f"The token in HEADRACE_TOKEN is not good at {url}: it is revoked, too old, or of another service."
+
+
 def credentials() -> tuple[str, str | None]:
     """Return the service's address and the secret for it: the token, else the remembered session's, else none."""
     url, given = token()

@@ -282,6 +282,9 @@ def segment(name: str) -> str:
 
 
 def _parse(url: str) -> httpx2.URL:
+    if "://" not in url:
+        whole = f"{'http' if is_loopback(url.rpartition(':')[0] or url) else 'https'}://{url}"
+        raise failure(Code.SERVICE_UNREACHABLE, f"`{url}` does not say how to talk to the service: write `{whole}`.")
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:

@@ -1,6 +1,7 @@
 """Subcommands of `headrace` that the engine brings: each is the `headrace-node` program's, in this process."""
 
-from typing import Any, Final
+import json
+from typing import Any, Final, NoReturn
 
 import typer
 
@@ -15,29 +16,45 @@ _PASS_ON: Final[dict[str, Any]] = {
 }
 
 
+_USAGE: Final = 2
+
+
+def _end(arguments: list[str]) -> NoReturn:
+    """Run the native command line, and end as it does; wrong usage is one document, too, where `--json` is typed.
+
+    What comes after `--` is another program's, and so may be its exit code.
+    """
+    code = main(arguments)
+    if code == _USAGE and "--json" in arguments and "--" not in arguments:
+        detail = "wrong usage: standard error says what is wrong and what is right"
+        wrong = {"title": "Wrong usage", "status": 422, "code": "invalid_request", "detail": detail}
+        typer.echo(json.dumps(wrong, indent=2))
+    raise typer.Exit(code)
+
+
 def node(ctx: typer.Context) -> None:
     """Run a node on this machine: join a service, export folders."""
-    raise typer.Exit(main(ctx.args))
+    _end(ctx.args)
 
 
 def cp(ctx: typer.Context) -> None:
     """Copy between your own machines over ssh, or on this one, without a service."""
-    raise typer.Exit(main(["cp", *ctx.args]))
+    _end(["cp", *ctx.args])
 
 
 def keygen(ctx: typer.Context) -> None:
     """Make the personal key that `cp` signs with."""
-    raise typer.Exit(main(["keygen", *ctx.args]))
+    _end(["keygen", *ctx.args])
 
 
 def receipt(ctx: typer.Context) -> None:
     """Check a transfer's receipt, without the service."""
-    raise typer.Exit(main(["receipt", *ctx.args]))
+    _end(["receipt", *ctx.args])
 
 
 def lab(ctx: typer.Context) -> None:
     """Join hosts on this machine by long, slow and lossy paths, and run programs in them."""
-    raise typer.Exit(main(["lab", *ctx.args]))
+    _end(["lab", *ctx.args])
 
 
 for _command in (node, cp, keygen, receipt, lab):

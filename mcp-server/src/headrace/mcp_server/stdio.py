@@ -12,6 +12,8 @@ from headrace.mcp_server.server import make_server
 from headrace.mcp_server.tools import agent_needed
 
 _FORBIDDEN = 403
+_ENDS_WITH: Final = {"not_signed_in": 8, "agent_needed": 4}
+"""The exit codes of `headrace` for a token that is not good, and for one that names no assistant."""
 _SAID_WITHIN_S: Final = 3.0
 """How long a start waits to hear whether tools will work; a client that waits for the start gives up later."""
 
@@ -51,26 +53,39 @@ def _refused() -> HeadraceError:
     return HeadraceError(Problem(title="agent needed", status=_FORBIDDEN, code="agent_needed", detail=agent_needed()))
 
 
-async def _say_trouble() -> None:
+async def _say_trouble() -> int:
     """Say on standard error why no tool will work, if so: an assistant hears of it only at its first call.
 
-    A connection of its own, because this one's event loop ends here.
+    Returns the exit code that a refused token leads to, else 0. A connection of its own, because this one's event loop
+    ends here.
     """
     once = _Assistant()
     try:
         async with asyncio.timeout(_SAID_WITHIN_S):
             await once.port()
     except HeadraceError as error:
-        sys.stderr.write(f"headrace mcp: {error.problem.detail} [{error.problem.code}]\n")
+        problem = error.problem
+        refused = problem.code == "not_signed_in"
+        detail = f"{login.bad_token(login.token()[0])} {agent_needed()}" if refused else problem.detail
+        sys.stderr.write(f"headrace mcp: {detail} [{problem.code}]\n")
+        return _ENDS_WITH.get(problem.code, 0)
     except TimeoutError:
         sys.stderr.write("headrace mcp: the service has not answered yet; tools ask it again\n")
     finally:
         await once.aclose()
+    return 0
 
 
 def serve() -> None:
-    """Serve until standard input ends."""
+    """Serve until standard input ends; the exit code then says whether the token was refused."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    if sys.stdin.isatty():
+        sys.stderr.write(
+            "headrace mcp: this is for an assistant, which starts it and talks to it over standard input and output. "
+            "To end it, press Ctrl-D\n"
+        )
     assistant = _Assistant()
-    asyncio.run(_say_trouble())
+    ends_with = asyncio.run(_say_trouble())
     make_server(lambda _token: assistant.port(), console_url=lambda: assistant.console_url).run("stdio")
+    # Not before: a client that finds the process gone tells its person less than the first refused tool does.
+    sys.exit(ends_with)

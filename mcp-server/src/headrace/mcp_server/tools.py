@@ -59,8 +59,11 @@ async def public_errors() -> AsyncIterator[None]:
 
 def public_message(error: HeadraceError) -> str:
     """Return what an assistant is told of an error, and what the person does about it."""
-    hint = f" {agent_needed()}" if error.problem.code == "not_signed_in" else ""
-    return f"{visible(error.problem.detail)}{hint} (code: {error.problem.code})"
+    detail = visible(error.problem.detail)
+    if error.problem.code == "not_signed_in":
+        # An assistant has a token and signs in nowhere.
+        detail = f"Its token is not good here: it is missing, revoked, too old, or of another service. {agent_needed()}"
+    return f"{detail} (code: {error.problem.code})"
 
 
 def agent_needed() -> str:

@@ -179,7 +179,9 @@ class Intake:
             return None
         row = await self._plans.row(tx, caller, plan)
         if row.requester != caller.principal.id:
-            raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}` of yours to change")
+            raise ServiceError(
+                Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}` of yours to change; `headrace plans` lists yours"
+            )
         if m.Plan.model_validate_json(row.card).probe is not None:
             # Its places alone would make a copy.
             raise ServiceError(

@@ -1,5 +1,8 @@
 """From `endpoint:/path` to a place below a root, and looking into folders."""
 
+import asyncio
+import difflib
+import re
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
@@ -7,6 +10,7 @@ from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.versions import Policies
+from headrace.api.problems import KNOWN
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.sites.nodes import Nodes
@@ -33,6 +37,11 @@ _MAX_COUNT_PAGES = 100
 """A folder whose names are withheld is counted up to 100,000 names."""
 _BROWSES_OF_ONE = 8
 """Folders that are listed at the same time for one person; each has its audit event, which others' writes wait for."""
+_NEAR_LIMIT_S = 5.0
+_NEAR_PAGE = 1000
+_UNREADABLE = "folder_unreadable"
+_NOTHING_THERE, _NO_FOLDER = "2", "20"
+"""ENOENT and ENOTDIR, as a node's system numbers them in what it says."""
 
 
 class Locations:
@@ -81,10 +90,27 @@ class Locations:
         self._browsing[person] += 1
         try:
             return await self._browse(caller, endpoint, path, after=after, limit=limit)
+        except _NotThere as error:
+            if error.nothing:
+                error.args = (error.detail + await self.near(caller, error.folder),)
+            raise
         finally:
             self._browsing[person] -= 1
             if not self._browsing[person]:
                 del self._browsing[person]
+
+    async def near(self, caller: Caller, place: ResolvedEndpoint) -> str:
+        """Name what is beside a place where nothing is and is written nearly so, if the caller may list it there."""
+        *folder, name = place.path or ("",)
+        parent = "/" + "/".join(folder)
+        try:
+            async with asyncio.timeout(_NEAR_LIMIT_S):
+                page = await self._browse(caller, place.endpoint, parent, after=None, limit=_NEAR_PAGE)
+        except (*KNOWN, TimeoutError):
+            return ". Correct the path"
+        names = difflib.get_close_matches(path_text((name,)).strip("/"), [one.name for one in page.items])
+        near = ", ".join(f"`{place.endpoint}:{parent.rstrip('/')}/{one}`" for one in names)
+        return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 
     async def _browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.FolderPage:
         async with self._core.database.read() as tx:
@@ -111,7 +137,13 @@ class Locations:
             return m.FolderPage(
                 endpoint=folder.endpoint, path=path_text(folder.path), items=[], count=count, names_withheld=True
             )
-        listing = await self._core.hub.browse(permit=permit, path=folder.path, after=after, limit=limit)
+        try:
+            listing = await self._core.hub.browse(permit=permit, path=folder.path, after=after, limit=limit)
+        except EngineError as error:
+            number = re.search(r"\(os error (\d+)\)", str(error)) if error.code == _UNREADABLE else None
+            if not folder.path or number is None or number[1] not in {_NOTHING_THERE, _NO_FOLDER}:
+                raise
+            raise _NotThere(folder, nothing=number[1] == _NOTHING_THERE) from error
         entries = [_entry(entry) for entry in listing.entries]
         return m.FolderPage(
             endpoint=folder.endpoint,
@@ -129,6 +161,22 @@ class Locations:
             if after is None:
                 break
         return count
+
+
+class _NotThere(ServiceError):  # noqa: N818 - says what is the case
+    """No folder is at a place that somebody wants to look into."""
+
+    def __init__(self, folder: ResolvedEndpoint, *, nothing: bool) -> None:
+        """`nothing`: whether nothing is there; otherwise a file is, or one is in the place of a folder above it."""
+        place = f"`{shown(folder.text)}`"
+        detail = (
+            f"there is nothing at {place}"
+            if nothing
+            else f"{place} is no folder: it, or what stands above it in the path, is a file. Browse the folder above it"
+        )
+        super().__init__(Code.UNKNOWN_FOLDER, detail)
+        self.folder = folder
+        self.nothing = nothing
 
 
 def at(known: Known, path: str) -> ResolvedEndpoint:

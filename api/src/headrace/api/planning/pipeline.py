@@ -5,7 +5,6 @@ words or slots -> places -> may this caller look there (policy, before anything 
 """
 
 import asyncio
-import difflib
 import logging
 import re
 from dataclasses import dataclass, replace
@@ -30,7 +29,6 @@ from headrace.api.policy.qos import InForce, QosVersions
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.tuning import effective
 from headrace.api.policy.versions import Policies
-from headrace.api.problems import KNOWN
 from headrace.api.signing.legs import LEGS, most_of
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
@@ -47,7 +45,6 @@ from headrace.guardrails import (
     NeedsApproval,
     PlanDraft,
     Refused,
-    ResolvedEndpoint,
     Route,
     SurveyCounts,
     canonical,
@@ -58,7 +55,6 @@ from headrace.guardrails import (
     execution_of,
     explain,
     may_plan,
-    path_text,
     settle,
     shown,
     spoken_summary,
@@ -69,8 +65,6 @@ from headrace.guardrails.intents.origins import Origins
 _log = logging.getLogger(__name__)
 
 _SOURCE_MISSING = "source_missing"
-_NEAR_LIMIT_S = 5.0
-_NEAR_PAGE = 1000
 _SURVEY_LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1)
 
 
@@ -275,7 +269,7 @@ class Pipeline:
         except EngineError as error:
             said = in_places(str(error), route)
             if error.code == _SOURCE_MISSING:
-                said += await self._near(asked.caller, route.source)
+                said += await self._locations.near(asked.caller, route.source)
             error.args = (said,)
             raise
         except TimeoutError as error:
@@ -284,19 +278,6 @@ class Pipeline:
                 f"listing `{shown(route.source.text)}` and `{shown(route.destination.text)}` took more than "
                 f"{_SURVEY_LIMIT_S:.0f} s; plan smaller folders one by one",
             ) from error
-
-    async def _near(self, caller: Caller, place: ResolvedEndpoint) -> str:
-        """Name what is beside a place where nothing is and is written nearly so, if the caller may list it there."""
-        *folder, name = place.path or ("",)
-        parent = "/" + "/".join(folder)
-        try:
-            async with asyncio.timeout(_NEAR_LIMIT_S):
-                page = await self._locations.browse(caller, place.endpoint, parent, after=None, limit=_NEAR_PAGE)
-        except (*KNOWN, TimeoutError):
-            return ". Correct the path"
-        names = difflib.get_close_matches(path_text((name,)).strip("/"), [one.name for one in page.items])
-        near = ", ".join(f"`{place.endpoint}:{parent.rstrip('/')}/{one}`" for one in names)
-        return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 
     async def _decide(
         self, asked: Asked, route: Route, execution: Execution, counts: SurveyCounts, schedule: Schedule

@@ -97,7 +97,10 @@ class Plans:
             query = select(PlanRow).where(visible_to(caller))
             row = await begun_by(tx, query, PlanRow.id, plan, prefix="pl_", things="plans")
         if row is None:
-            raise ServiceError(Code.UNKNOWN_PLAN, f"there is no plan `{plan[:80]}`, or it is not yours to see")
+            raise ServiceError(
+                Code.UNKNOWN_PLAN,
+                f"there is no plan `{plan[:80]}`, or it is not yours to see; `headrace plans` lists yours",
+            )
         return row
 
     async def get(self, caller: Caller, plan: str, *, document: bool) -> m.Plan:

@@ -1,7 +1,10 @@
 """What to do about a file that did not arrive, by its code: the sentences of docs/errors-engine.md."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
+
+from headrace.client.text import without_number
 
 ADVICE: Final[Mapping[str, str]] = {
     "source_unreadable": "Let the account that the node works as read it, then retry the failed files.",
@@ -28,6 +31,16 @@ ADVICE: Final[Mapping[str, str]] = {
 }
 _RETRY: Final = "It may pass by itself: retry the failed files, and look at the logs of both nodes if it fails again."
 _NO_RETRY: Final = "A retry does not help before what the reason names is changed; then retry, or make a new plan."
+
+
+_AT_SOURCE: Final = re.compile(r"(`.*` in root `[^`]*`): ", re.DOTALL)
+
+
+def told(code: str, message: str) -> str:
+    """Say what a node said of an error; of a source it names the place and what its system said, with no verb."""
+    said = without_number(message)
+    place = _AT_SOURCE.match(said) if code == "source_unreadable" else None
+    return f"{place[1]} can't be read: {said[place.end() :]}" if place else said
 
 
 def advice_on(code: str, *, retry: bool) -> str:

@@ -6,6 +6,7 @@ A processor comes before storage: a thread that waits for storage neither comput
 The first rule that holds is the verdict; its evidence is what the nodes and their kernels said.
 """
 
+import math
 from collections.abc import Callable
 from datetime import datetime
 from typing import Final, Literal
@@ -21,6 +22,9 @@ STALLED_S: Final = 10
 """How long nothing may arrive before a transfer counts as stalled."""
 _LEAST_S: Final = 1.0
 """The shortest time that says something."""
+TOO_EARLY: Final = "too early to say what limits it; ask again in 2 s"
+_TOO_LITTLE: Final = {True: TOO_EARLY, False: "it moved too short a time to say what limited it"}
+"""What is said of less than that, by whether it moves now."""
 _MOST: Final = 0.5
 """Share of time from which on a stage is the limit."""
 _LIMITED: Final = 0.3
@@ -50,15 +54,17 @@ def diagnose(
     live: bool = True,
 ) -> m.Diagnosis:
     """Say what limits an attempt, from what came to it between two samples; `share` is what it gets of links."""
-    found = _verdict(seen, ceiling_bps, share)
+    found = (
+        _verdict(seen, ceiling_bps, share) if seen.seconds >= _LEAST_S else _said(Limit.UNKNOWN, "", _TOO_LITTLE[live])
+    )
     measured = max(0.0, seen.seconds)
     return found.model_copy(update={"transfer": transfer, "measured_s": round(measured, 1), "live": live})
 
 
 def _verdict(seen: Between, ceiling_bps: int | None, share: m.TransferShare | None) -> m.Diagnosis:
-    if seen.seconds < _LEAST_S:
-        return _said(Limit.UNKNOWN, "", "too little was measured to say what limits it")
-    if not seen.received and not seen.durable and not seen.files:
+    idle = not seen.received and not seen.durable and not seen.files
+    held_s = seen.stage_s("source", "ceiling", "share") + seen.stage_s("destination", "share")
+    if idle and held_s < _MOST * seen.seconds:
         return _idle(seen)
     if seen.stage_share("source", "ceiling") >= _MOST:
         return _ceiling(seen, ceiling_bps)
@@ -86,10 +92,20 @@ def stalled(found: m.Diagnosis, since: datetime, now: datetime) -> m.Diagnosis:
     """Say since when nothing moves, when that is long."""
     quiet_s = (now - since).total_seconds()
     if quiet_s < STALLED_S:
-        return found
+        # Before that, who is waited for may only not have said so yet, such as a source that its ceiling holds.
+        return found.model_copy(update={"said": _early(quiet_s), "where": ""}) if _is_guess(found) else found
     evidence = [*found.evidence, m.Evidence(name="nothing moved for", value=round(quiet_s), unit="s")]
     said = f"nothing has moved for {duration(quiet_s)}: {found.said}"
     return found.model_copy(update={"limit": Limit.STALLED, "said": said, "since": since, "evidence": evidence})
+
+
+def _is_guess(found: m.Diagnosis) -> bool:
+    return found.limit is Limit.UNKNOWN and found.where == "network"
+
+
+def _early(quiet_s: float) -> str:
+    wait_s = max(1, math.ceil(STALLED_S - quiet_s))
+    return f"too early to say: nothing has arrived for {duration(quiet_s)}; ask again in {duration(wait_s)}"
 
 
 def _idle(seen: Between) -> m.Diagnosis:

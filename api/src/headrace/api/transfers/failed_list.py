@@ -5,9 +5,8 @@ from pathlib import Path
 
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import ListFile, Place, made_up
-from headrace.api.transfers.advice import advice_on
+from headrace.api.transfers.advice import advice_on, told
 from headrace.client import models as m
-from headrace.client.text import without_number
 from headrace.guardrails import path_text
 
 
@@ -30,7 +29,7 @@ class FailedList:
             m.FailedFile(
                 path=path_text(entry["path"]).removeprefix("/"),
                 error=entry["error"],
-                message=without_number(entry["message"]),
+                message=told(entry["error"], entry["message"]),
                 retry=entry["retry"],
                 advice=advice_on(entry["error"], retry=entry["retry"]),
             )

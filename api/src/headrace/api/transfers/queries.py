@@ -310,7 +310,9 @@ class Transfers:
         )
         if found is None:
             raise ServiceError(
-                Code.UNKNOWN_TRANSFER, f"there is no transfer `{transfer[:80]}`, or it is not yours to see"
+                Code.UNKNOWN_TRANSFER,
+                f"there is no transfer `{transfer[:80]}`, or it is not yours to see; `headrace status` lists those "
+                "that you see",
             )
         return found
 

@@ -12,6 +12,7 @@ from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.signing.legs import NAMES
 from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.advice import told
 from headrace.api.transfers.diagnosis import diagnose, stalled
 from headrace.api.transfers.measured import Measurements
 from headrace.api.transfers.probe import legs_of
@@ -53,7 +54,7 @@ class End:
         return cls(
             outcome=event.outcome,
             code=event.code,
-            message=without_number(event.message),
+            message=told(event.code, event.message),
             retryable=event.retryable,
             statements=tuple(event.statements),
             files_list=Path(event.files_list) if event.files_list else None,

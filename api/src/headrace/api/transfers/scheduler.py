@@ -14,6 +14,7 @@ from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.advance import Advance
 from headrace.api.transfers.attempts import ADVANCE, Attempts
 from headrace.api.transfers.cleanup import Cleanup
+from headrace.api.transfers.diagnosis import TOO_EARLY
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.state_machine import END_STATES, State
@@ -251,9 +252,7 @@ class Scheduler:
         run = self._runs.get(transfer)
         if run is None or not run.moves:
             return None
-        return run.diagnosis or m.Diagnosis(
-            transfer=transfer, limit=m.Limit.UNKNOWN, said="too little was measured to say what limits it", live=True
-        )
+        return run.diagnosis or m.Diagnosis(transfer=transfer, limit=m.Limit.UNKNOWN, said=TOO_EARLY, live=True)
 
     def measured(self, transfer: str) -> m.Measured | None:
         """Return what is measured of a transfer that moves now."""

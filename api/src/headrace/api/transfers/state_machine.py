@@ -255,7 +255,10 @@ def against_wish(state: State, wish: Wish, asked: Wish) -> str | None:
 
 def against_retry(state: State) -> str | None:
     """Say what stands against trying a transfer in this state again."""
-    return None if state in RETRIED_STATES else f"is {state}; only a partial or failed one is tried again"
+    if state in RETRIED_STATES:
+        return None
+    anew = "; `headrace again` asks for the same once more" if state in END_STATES else ""
+    return f"is {state}; only a partial or failed one is tried again{anew}"
 
 
 def wished(now: Standing, asked: Wish, reason: str, clock: datetime) -> Standing:

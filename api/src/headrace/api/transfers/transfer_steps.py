@@ -104,7 +104,11 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             done = "It has measured what it can." if transfer.probe else "It is complete and verified."
             return m.NextStep(kind="none", by="nobody", message=done)
         case State.CANCELED:
-            return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason}")
+            return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason} {_anew(transfer)}")
+
+
+def _anew(transfer: TransferStatus) -> str:
+    return f"To ask for the same once more: `headrace again {transfer.id}`."
 
 
 def _until(transfer: TransferStatus) -> str:
@@ -117,10 +121,10 @@ _OUTGROWN: Final = (
     "again, so that what came meanwhile is seen and agreed to."
 )
 _HOPELESS: Final = (
-    "A retry alone does not help: each says what stands in its way. Sockets, pipes and devices are never copied: plan "
-    "again and leave them out with an exclude. Where it says `destination_exists`, move that away and plan again, or "
-    "plan again with `--on-conflict overwrite`, which replaces a file; a folder in the place of a file, or a file in "
-    "the place of a folder, is never replaced."
+    "Each says what stands in its way; trying again helps once that is gone. Where it says `destination_exists`, move "
+    "that away and try again, or plan again with `--on-conflict overwrite`, which replaces a file; a folder in the "
+    "place of a file, or a file in the place of a folder, is never replaced. Sockets, pipes and devices are never "
+    "copied: plan again and leave them out with an exclude."
 )
 
 

@@ -109,7 +109,8 @@ def resolve_name(name: str, context: Context, rest: str = "") -> Endpoint | Doub
         path = shown(rest[1:])
         there = tuple(Choice(f"{known.id}{rest}", f"the endpoint {known.id}") for known in context.endpoints)
         message = f"`{path}` names no endpoint: write one before it, as `ENDPOINT:{path}`"
-        return Doubt(f"{message}{_those_there_are(name, context)}", there[:MAX_SUGGESTIONS])
+        # Nobody has typed that name, so no node that is called so is meant.
+        return Doubt(f"{message}{_those_there_are('', context)}", there[:MAX_SUGGESTIONS])
     near = near_names(name, context)
     choices = tuple(Choice(f"{known}{rest}", f"the endpoint {known}") for known in near)
     return Doubt(f"there is no endpoint called `{shown(name)}`{_those_there_are(name, context)}", choices)
@@ -117,9 +118,9 @@ def resolve_name(name: str, context: Context, rest: str = "") -> Endpoint | Doub
 
 def _those_there_are(name: str, context: Context) -> str:
     """Name the endpoints of the node that is called so, or else some of all."""
-    of_node = [known.id for known in context.endpoints if known.node == name]
+    of_node = [known.id for known in context.endpoints if name and known.node == name]
     if of_node:
-        return f"; a node is, and it has {_some(of_node)}"
+        return f"; a node is called so, and its endpoints are {_some(of_node)}"
     return f"; there are {_some([known.id for known in context.endpoints])}" if context.endpoints else ""
 
 
