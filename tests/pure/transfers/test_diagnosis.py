@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -368,10 +369,10 @@ def test_before_anything_has_arrived_for_a_while_no_cause_is_guessed() -> None:
 
 
 def test_a_source_that_its_ceiling_holds_is_named_before_anything_has_arrived() -> None:
-    nothing = {"bytes_received": 0, "bytes_durable": 0, "files_done": 0}
-    assert diagnose("tr_1", seen({"ceiling": 4 * S}, {}, **nothing)).limit is Limit.CEILING
+    seen_nothing = partial(seen, bytes_received=0, bytes_durable=0, files_done=0)
+    assert diagnose("tr_1", seen_nothing({"ceiling": 4 * S}, {})).limit is Limit.CEILING
     # A moment at the ceiling, and then nothing arrives: that is not what holds it.
-    assert diagnose("tr_1", seen({"ceiling": S // 10}, {}, **nothing)).limit is not Limit.CEILING
+    assert diagnose("tr_1", seen_nothing({"ceiling": S // 10}, {})).limit is not Limit.CEILING
 
 
 def test_less_than_a_second_says_when_to_ask_again() -> None:
