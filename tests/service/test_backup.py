@@ -12,6 +12,7 @@ import pytest
 import typer
 from demo.stage import HEADRACE, surroundings
 from sqlalchemy import URL, Engine, event, select
+from tests.servers.disk import mounted
 from tests.servers.many import many
 from tests.servers.postgres import Postgres
 from tests.servers.site import WAIT_S, Site, started_site
@@ -431,3 +432,16 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     (tmp_path / "third").mkdir()
     code, said = run_here("restore", tmp_path / "backup", "--data", tmp_path / "third")
     assert code == 0, "a refused file leaves the folder empty"
+
+
+async def test_a_backup_and_a_restore_onto_a_full_disk_name_what_needs_room(quiet_site: Site, tmp_path: Path) -> None:
+    await quiet_site.use_cases.audit.export_head()
+    whole = tmp_path / "whole.backup"
+    assert run_here("backup", whole, "--data", quiet_site.settings.data)[0] == 0
+    with mounted(tmp_path / "small", "64k") as small:
+        code, said = run_here("backup", small / "x.backup", "--data", quiet_site.settings.data)
+        assert (code, f"make room where `{small / 'x.backup'}` or" in said) == (1, True), said
+        code, said = run_here("restore", whole, "--data", small / "restored")
+        assert (code, "make room where" in said, f"`{small / 'restored'}`" in said) == (1, True, True), said
+        assert "[Errno" not in said
+        assert list(small.iterdir()) == []

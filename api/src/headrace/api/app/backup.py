@@ -48,7 +48,7 @@ from headrace.api.store.address import dialect_of, missing_store, shown, store_u
 from headrace.api.store.copy import copy_store, require_empty
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
-from headrace.api.store_trouble import said_by
+from headrace.api.store_trouble import Trouble, said_by, trouble_of
 from headrace.client.models import AuditVerdict, Problem
 from headrace.guardrails import SealError, SigningKey, utc_text
 
@@ -329,14 +329,20 @@ def _said(act: Callable[[], str], *, as_json: bool, about: dict[str, str]) -> No
     try:
         said = act()
     except SQLAlchemyError as error:
-        _stop(f"the store can't be used: {said_by(error)}", as_json=as_json)
+        full = f"; {_make_room(about)}, or on the store's disk" if trouble_of(error) is Trouble.FULL else ""
+        _stop(f"the store can't be used: {said_by(error)}{full}", as_json=as_json)
     except (EOFError, zlib.error) as error:
         _stop(f"the backup is cut off or damaged ({error}): give a whole one", as_json=as_json)
     except OSError as error:
-        _stop(_of_system(error), as_json=as_json)
+        full = error.filename is None and error.errno in {errno.ENOSPC, errno.EDQUOT}
+        _stop(f"the disk is full: {_make_room(about)}" if full else _of_system(error), as_json=as_json)
     except (tarfile.TarError, SealError, SettingError, CannotStart) as error:
         _stop(str(error), as_json=as_json)
     typer.echo(json.dumps({**about, "said": said}, ensure_ascii=False) if as_json else said)
+
+
+def _make_room(about: dict[str, str]) -> str:
+    return f"make room where {' or '.join(f'`{name}`' for name in about.values())} lies"
 
 
 def _of_system(error: OSError) -> str:
