@@ -368,7 +368,7 @@ def test_before_anything_has_arrived_for_a_while_no_cause_is_guessed() -> None:
 
 
 def test_a_source_that_its_ceiling_holds_is_named_before_anything_has_arrived() -> None:
-    nothing = {"bytes_received": 0, "bytes_durable": 0, "files_done": 0}
+    nothing: dict[str, Any] = {"bytes_received": 0, "bytes_durable": 0, "files_done": 0}
     assert diagnose("tr_1", seen({"ceiling": 4 * S}, {}, **nothing)).limit is Limit.CEILING
     # A moment at the ceiling, and then nothing arrives: that is not what holds it.
     assert diagnose("tr_1", seen({"ceiling": S // 10}, {}, **nothing)).limit is not Limit.CEILING
