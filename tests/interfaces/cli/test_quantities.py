@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.cli.quantities import moment, rate_bps, size_bytes, span_s
+from headrace.cli.quantities import moment, moment_ahead, rate_bps, size_bytes, span_s
 
 NOW = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
 
@@ -44,3 +44,9 @@ def test_a_date_is_local_and_aware() -> None:
 def test_a_time_with_two_readings_or_none_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="write an age"):
         moment(text, NOW)
+
+
+def test_a_length_of_time_leads_to_a_whole_second_that_people_can_read() -> None:
+    now = NOW.replace(microsecond=476_000)
+    assert moment_ahead("12h", now) == NOW + timedelta(hours=12)
+    assert moment("12h", now) == NOW - timedelta(hours=12)

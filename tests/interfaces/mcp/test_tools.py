@@ -279,7 +279,8 @@ async def test_an_error_is_its_public_message_and_code(era: str) -> None:
     async with Client(made, mode=era) as client:
         result = await client.call_tool("list_endpoints", {})
     assert result.is_error
-    assert "Sign in first. " in text(result)
+    assert "Its token is not good here" in text(result), "an assistant signs in nowhere"
+    assert "Sign in first" not in text(result)
     assert text(result).endswith("(code: not_signed_in)")
 
 

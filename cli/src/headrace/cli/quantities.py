@@ -65,7 +65,7 @@ def rate_bps(text: str) -> int:
 def moment(text: str, now: datetime) -> datetime:
     """Read an age (`90min`, `12h`, `2d`, `1w`) before `now`, a date, or a time; without a zone it is local time."""
     if (match := _AGE.fullmatch(text.strip())) is not None:
-        return now - timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])
+        return (now - timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])).replace(microsecond=0)
     try:
         read = datetime.fromisoformat(text.strip())
         return (read if read.tzinfo is not None else read.astimezone()).astimezone(UTC)
@@ -77,7 +77,8 @@ def moment(text: str, now: datetime) -> datetime:
 def moment_ahead(text: str, now: datetime) -> datetime:
     """Read a length of time from `now` on (`90min`, `12h`, `2d`), or a time; without a zone it is local time."""
     if (match := _AGE.fullmatch(text.strip())) is not None:
-        return now + timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])
+        # To the second, as people read it on the card.
+        return (now + timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])).replace(microsecond=0)
     try:
         ahead = moment(text, now)
     except ValueError as error:
