@@ -21,7 +21,7 @@ from headrace.auth import TOKEN_SCOPES, AuthCode, AuthError
 from headrace.auth.passwords import MIN_PASSWORD
 from headrace.cli import node_keys, people
 from headrace.cli.main import app
-from headrace.cli.people import LEAST_PASSWORD
+from headrace.cli.people import LEAST_PASSWORD, _with_new_password
 from headrace.cli.probe import probe
 from headrace.cli.quantities import size_bytes, span_s
 from headrace.client import HeadraceError
@@ -440,7 +440,7 @@ def test_several_refusals_of_a_new_password_end_nothing(monkeypatch: pytest.Monk
             raise HeadraceError(m.Problem(title="x", status=422, code="password_refused", detail=f"not {password}"))
         return password
 
-    assert people._with_new_password(command, use, from_stdin=False) == "seven gates hold the water"
+    assert _with_new_password(command, use, from_stdin=False) == "seven gates hold the water"
     assert told == ["not short", "not aaaaaaaaaaaaaaa", "not ada ada ada ada", "not password12345"]
 
 
