@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from pathlib import Path
@@ -287,7 +288,7 @@ def test_mcp_at_a_terminal_says_what_it_is_and_how_to_end_it(
 ) -> None:
     monkeypatch.setenv("HEADRACE_SERVICE", NOBODY)
     monkeypatch.setattr(stdio, "make_server", lambda *_, **__: SimpleNamespace(run=lambda _how: None))
-    monkeypatch.setattr(stdio.sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     with pytest.raises(SystemExit):
         stdio.serve()
     assert "this is for an assistant, which starts it" in (told := capsys.readouterr().err)

@@ -263,7 +263,7 @@ def approve(
     def work(command: Command) -> Exit:
         found = command.wait(command.headrace.plan(plan))
         command.out.show(plan_card(found))
-        wanted = "refuse" if refuse else "approve"
+        wanted: m.PlanAction = "refuse" if refuse else "approve"
         against = _against(found, wanted)
         if against is not None:
             command.out.note(f"You can't {wanted} this plan: {against.rstrip('.')}. {_APPROVERS}", "red")
