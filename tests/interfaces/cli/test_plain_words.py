@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import socket
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from inspect import signature
 from pathlib import Path
@@ -17,13 +18,14 @@ from typer.testing import CliRunner
 
 from headrace.api.app.serve import _require_folders
 from headrace.api.errors import CannotStart
-from headrace.auth import TOKEN_SCOPES
+from headrace.auth import TOKEN_SCOPES, AuthCode, AuthError
 from headrace.auth.passwords import MIN_PASSWORD
 from headrace.cli import node_keys, people
 from headrace.cli.main import app
-from headrace.cli.people import LEAST_PASSWORD
+from headrace.cli.people import LEAST_PASSWORD, _with_new_password
 from headrace.cli.probe import probe
 from headrace.cli.quantities import size_bytes, span_s
+from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.mcp_server import stdio
 from headrace.mcp_server.stdio import _say_trouble
@@ -286,7 +288,7 @@ def test_mcp_at_a_terminal_says_what_it_is_and_how_to_end_it(
 ) -> None:
     monkeypatch.setenv("HEADRACE_SERVICE", NOBODY)
     monkeypatch.setattr(stdio, "make_server", lambda *_, **__: SimpleNamespace(run=lambda _how: None))
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     with pytest.raises(SystemExit):
         stdio.serve()
     assert "this is for an assistant, which starts it" in (told := capsys.readouterr().err)
@@ -426,3 +428,24 @@ def test_what_did_not_arrive_is_not_said_to_be_hopeless_beside_a_retry(script: S
     ]
     _, out, told = ran(["failed", "tr_1"], tmp_path, script.url)
     assert "Once that is gone: headrace retry tr_1" in out, (out, told)
+
+
+def test_several_refusals_of_a_new_password_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = iter(["short", "aaaaaaaaaaaaaaa", "ada ada ada ada", "password12345", "seven gates hold the water"])
+    monkeypatch.setattr(people, "_password", lambda **_: next(chosen))
+    told: list[str] = []
+    command: Any = SimpleNamespace(wait=asyncio.run, out=SimpleNamespace(tell=told.append))
+
+    async def use(password: str) -> str:
+        if not password.startswith("seven"):
+            raise HeadraceError(m.Problem(title="x", status=422, code="password_refused", detail=f"not {password}"))
+        return password
+
+    assert _with_new_password(command, use, from_stdin=False) == "seven gates hold the water"
+    assert told == ["not short", "not aaaaaaaaaaaaaaa", "not ada ada ada ada", "not password12345"]
+
+
+def test_the_refusal_of_a_one_time_link_says_how_to_go_on_without_an_administrator() -> None:
+    said = str(AuthError(AuthCode.INVITATION_REFUSED, "used already").args[0])
+    assert "sign in with that (`headrace login --name NAME`)" in said
+    assert "`headrace serve --recover-admin` on the service's host makes one" in said
