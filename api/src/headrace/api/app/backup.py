@@ -334,8 +334,8 @@ def _said(act: Callable[[], str], *, as_json: bool, about: dict[str, str]) -> No
     except (EOFError, zlib.error) as error:
         _stop(f"the backup is cut off or damaged ({error}): give a whole one", as_json=as_json)
     except OSError as error:
-        full = error.filename is None and error.errno in {errno.ENOSPC, errno.EDQUOT}
-        _stop(f"the disk is full: {_make_room(about)}" if full else _of_system(error), as_json=as_json)
+        no_room = error.filename is None and error.errno in {errno.ENOSPC, errno.EDQUOT}
+        _stop(f"the disk is full: {_make_room(about)}" if no_room else _of_system(error), as_json=as_json)
     except (tarfile.TarError, SealError, SettingError, CannotStart) as error:
         _stop(str(error), as_json=as_json)
     typer.echo(json.dumps({**about, "said": said}, ensure_ascii=False) if as_json else said)
