@@ -1,9 +1,10 @@
 """Whether what stands against a start may pass by itself: a store that is damaged does not."""
 
+import socket
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from unittest.mock import AsyncMock
 
 import pytest
 from sqlalchemy import URL, text
@@ -51,15 +52,13 @@ def test_what_a_start_raised_from_a_trouble_of_the_store_is_told_by_that(tmp_pat
 
 
 @pytest.mark.anyio
-async def test_no_node_is_listened_to_by_a_start_whose_store_takes_no_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_node_is_listened_to_by_a_start_whose_store_takes_no_changes(tmp_path: Path) -> None:
     async with started_site(tmp_path) as site:
         settings = site.settings
     with closing(sqlite3.connect(settings.data / STORE, isolation_level=None)) as store:
         store.execute("CREATE TRIGGER no BEFORE UPDATE ON alembic_version BEGIN SELECT RAISE(ABORT, 'no changes'); END")
-    listened = AsyncMock()
-    monkeypatch.setattr("headrace.api.app.service.Hub.start", listened)
-    with pytest.raises(SQLAlchemyError, match="no changes"):
-        await Service.start(settings, public_url="http://127.0.0.1")
-    listened.assert_not_called()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        # Who listened first would say that the address is in use.
+        settings = replace(settings, hub_listen=f"127.0.0.1:{taken.getsockname()[1]}")
+        with pytest.raises(SQLAlchemyError, match="no changes"):
+            await Service.start(settings, public_url="http://127.0.0.1")

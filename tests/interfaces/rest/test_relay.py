@@ -178,6 +178,7 @@ async def test_a_process_that_passes_on_says_whom_it_can_not_reach_and_why_nobod
     assert asked.is_set()
     assert (answer.status_code, answer.json()["reasons"]) == (503, ["no_leader"])
     assert "process 7 on the host `dtn1` led the site last, and does not answer" in answer.json()["said"][0]
+    assert "end it (`kill -9`), and another process takes over" in answer.json()["said"][0]
     assert answer.json()["said"][1] == "the database `postgresql:///site` can't be asked"
 
     alone = Relay(lambda: None, SITE, [OWN], 60, lambda: ", because its database can't be asked (it can't be reached)")

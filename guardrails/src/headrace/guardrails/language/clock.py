@@ -25,7 +25,7 @@ _TIME = re.compile(
 )
 _MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})[T_](\d{2}:\d{2}.*)", re.ASCII | re.IGNORECASE)
 _MILITARY = re.compile(r"(0\d)([0-5]\d)", re.ASCII)
-_FRENCH = re.compile(r"(\d{1,2})h([0-5]\d)", re.ASCII | re.IGNORECASE)
+_WITH_AN_H = re.compile(r"(\d{1,2})h([0-5]\d)", re.ASCII | re.IGNORECASE)
 _DOTTED = re.compile(r"\d{1,2}\.\d{2}(am|pm)?", re.ASCII | re.IGNORECASE)
 # Which hours of a 12-hour clock a part of the day settles, what to add to them, and which of 24 fit it.
 _PARTS = {
@@ -125,7 +125,7 @@ def clock_at(items: Sequence[Item], at: int, part: str | None = None) -> tuple[i
     if match := _MILITARY.fullmatch(text):
         return 1, _checked(int(match[1]), int(match[2]), 0), ""
     half = phrase_at(items, at + 1, "half")[0]
-    if match := _FRENCH.fullmatch(text):
+    if match := _WITH_AN_H.fullmatch(text):
         return 1, _checked(int(match[1]), int(match[2]), 0), ""
     if _DOTTED.fullmatch(text) and (text[-1] in "mM" or half):
         return 1 if text[-1] in "mM" else 1 + half, Clock(0, doubt=f"`{text}` is not written as hours:minutes"), ""

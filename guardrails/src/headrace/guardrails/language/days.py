@@ -62,9 +62,9 @@ def _date(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
     if _SLASHED.fullmatch(text):
         return 1, Day(doubt=f"`{text}` can be read with the day or the month first")
     if month := table("month").get(word_at(items, at)):
-        width, number, _ = _day_of_month(items, at + 1 + (word_at(items, at + 1) == "the"))
-        end = at + 1 + (word_at(items, at + 1) == "the") + width
-        return _with_year(items, at, end, (int(month), number)) if width else None
+        start = at + 1 + (word_at(items, at + 1) == "the")
+        width, number, _ = _day_of_month(items, start)
+        return _with_year(items, at, start + width, (int(month), number)) if width else None
     start = at + (word_at(items, at) == "the")
     width, number, ordinal = _day_of_month(items, start)
     end = start + width + (word_at(items, start + width) == "of")
