@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 from tests.servers.site import Site
 from tests.service.refusals import refused
+from tests.service.test_consent import publish
 
 from headrace.api.data_folder import HALT, OwnFolder
 from headrace.api.errors import Code
+from headrace.client import HeadraceError
 from headrace.client import models as m
+from headrace.guardrails import default_policy_text
 
 
 def unmounted(site: Site) -> tuple[Path, Path]:
@@ -44,6 +47,9 @@ async def test_where_the_data_folder_is_gone_everything_is_halted_and_nothing_is
     assert "mounts its disk again" in told.value.problem.detail
     with pytest.raises(OSError, match="not the data folder"):
         await site.use_cases.audit.export_head()
+    with pytest.raises((HeadraceError, OSError)) as unpublished:
+        await publish(site, default_policy_text() + "\n// anew\n")
+    assert "data folder" in str(unpublished.value)
     assert list(data.iterdir()) == []
 
     mounted_again(data, kept)

@@ -5,7 +5,7 @@ The store says that, too; but whoever writes to it could name an older version, 
 
 # While another version is being published, the file names both: which of them the store keeps is not known yet.
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,8 @@ class LastPublished:
     """The file: a line `NUMBER DIGEST` for each version that may decide; none before the first start that keeps it."""
 
     path: Path
+    require: Callable[[], None] = lambda: None
+    """Raises `OSError` where the folder is not the one that the file lies in."""
 
     def read(self) -> dict[int, str] | None:
         """Return digests by number; nothing where there is no file. Raises `CannotStart` for one that can't be read."""
@@ -33,4 +35,5 @@ class LastPublished:
     def write(self, versions: Mapping[int, str]) -> None:
         """Keep versions, as a whole and durably; raises `OSError`."""
         lines = "".join(f"{number} {digest}\n" for number, digest in versions.items())
+        self.require()
         replace_file(self.path, lines.encode("ascii"))

@@ -151,7 +151,7 @@ class Signer:
         has a policy of its own.
         """
         if not self._key.apart:
-            last = LastPublished(self._core.settings.data / POLICY_PUBLISHED)
+            last = LastPublished(self._core.settings.data / POLICY_PUBLISHED, self._core.folder.require)
             await self._policies.require_proven(self._policy_proof, last)
 
     def _policy_proof(self, version: str, text: str, statement: str, *, adopts: bool) -> str | None:
