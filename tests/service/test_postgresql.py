@@ -65,6 +65,17 @@ async def test_no_list_waits_for_its_statement_to_be_compiled(quiet_site: Site) 
         assert await tx.scalar(text("SHOW jit")) == "off"
 
 
+async def test_what_is_asked_often_is_planned_once(postgres: Postgres) -> None:
+    database = Database(store_url(postgres.migrated(), Path()))
+    often, planned = text("SELECT 'often'"), text("SELECT statement FROM pg_prepared_statements")
+    for _ in range(10):
+        async with database.read() as tx:
+            assert await tx.scalar(often) == "often"
+    async with database.read() as tx:
+        assert str(often) in list(await tx.scalars(planned))
+    await database.close()
+
+
 async def test_a_change_waits_until_the_one_of_another_process_has_ended(postgres: Postgres) -> None:
     url = store_url(postgres.migrated(), Path())
     first, other = Database(url), Database(url)

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from headrace.api.durable import place_in_words
 from headrace.api.errors import Code, ServiceError
-from headrace.api.store_trouble import Trouble, trouble_of
+from headrace.api.store_trouble import Trouble, log_trouble, trouble_of
 from headrace.auth import AuthCode, AuthError
 from headrace.client import HeadraceError
 from headrace.client import models as m
@@ -253,7 +253,7 @@ _OF_STORE = {
 def _kept(error: SQLAlchemyError | OSError) -> tuple[Code, str] | None:
     """Say what store or data folder could not do; an operator finds the details in the log. Nothing of other files."""
     if isinstance(error, SQLAlchemyError):
-        _log.error("the store could not be used", exc_info=error)
+        log_trouble(_log, "a request was not answered", error)
         return _OF_STORE.get(trouble_of(error), _UNKNOWN)
     found = _OF_DISK.get(error.errno or 0)
     if found is not None:

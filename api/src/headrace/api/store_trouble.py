@@ -1,5 +1,6 @@
 """What is the matter when the store can't be used, told from what SQLite or PostgreSQL says."""
 
+import logging
 from enum import StrEnum
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -92,3 +93,14 @@ def store_error(error: BaseException) -> SQLAlchemyError | None:
 def said_by(error: SQLAlchemyError) -> str:
     """Return the database's own words in one line, without the statement."""
     return " ".join(str(getattr(error, "orig", None) or error).split())
+
+
+def log_trouble(log: logging.Logger, what: str, error: BaseException) -> None:
+    """Log an error: what is the matter with the store in one line that says what to do, anything else whole."""
+    of_store = store_error(error)
+    trouble = Trouble.OTHER if of_store is None else trouble_of(of_store)
+    if of_store is None or trouble is Trouble.OTHER:
+        log.error("%s", what, exc_info=error)
+        return
+    log.error("%s. The store: %s; %s (%s)", what, trouble, trouble.remedy, said_by(of_store))
+    log.debug("%s", what, exc_info=error)

@@ -23,7 +23,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.dialects import insert, least
 from headrace.api.store.tables_work import JobRow
 from headrace.api.store.words import trouble_in_words
-from headrace.api.store_trouble import trouble_of
+from headrace.api.store_trouble import log_trouble, trouble_of
 
 _log = logging.getLogger(__name__)
 
@@ -235,7 +235,7 @@ class LocalJobs:
                 if look_at is None and generation and job.generation == generation:
                     await self._remove(job, generation)
         except (Exception, TimeoutError) as error:  # noqa: BLE001 - the job's boundary: logged whole, and tried again
-            _log.exception("%s failed; it is tried again", " ".join(job.key))
+            log_trouble(_log, f"{' '.join(job.key)} failed; it is tried again", error)
             wait_s = min(task.max_retry_s, task.retry_s * 2 ** min(job.failures, _MAX_DOUBLINGS))
             job.failures += 1
             self._note(job, error)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from headrace.api.errors import Code, Objection, ServiceError
-from headrace.api.permissions import lacking, missing
+from headrace.api.permissions import allowed_action, lacking, missing
 from headrace.api.private_words import because
 from headrace.auth import Principal, Role, Scope
 from headrace.client import models as m
@@ -133,11 +133,7 @@ def state_reason(plan: PlanStatus) -> str:
 
 def allowed_actions(plan: PlanStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a plan, and why the caller may not take it."""
-    objections = ((action, objection_to(plan, caller, action)) for action in _OBJECTIONS)
-    return [
-        m.AllowedAction(action=action, allowed=objection is None, reason=objection.detail if objection else "")
-        for action, objection in objections
-    ]
+    return [allowed_action(action, objection_to(plan, caller, action)) for action in _OBJECTIONS]
 
 
 def objection_to(plan: PlanStatus, caller: Principal, action: m.PlanAction) -> Objection:

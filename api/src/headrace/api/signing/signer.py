@@ -6,7 +6,7 @@ All of it is checked anew from the stored bytes for every ticket, and renewals p
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar, cast
@@ -71,8 +71,10 @@ from headrace.guardrails import (
 _USED_APPROVALS = (
     select(ApprovalRow, PersonRow)
     .join(PersonRow, PersonRow.id == ApprovalRow.approver)
-    .where(ApprovalRow.used_by == bindparam("transfer"), ApprovalRow.verdict == "approved")
+    .where(ApprovalRow.used_by.in_(bindparam("transfers", expanding=True)), ApprovalRow.verdict == "approved")
 )
+_PLANS = select(PlanRow).where(PlanRow.id.in_(bindparam("plans", expanding=True)))
+_CONFIRMATIONS = select(ConfirmationRow).where(ConfirmationRow.plan.in_(bindparam("plans", expanding=True)))
 _SHUT = "hours of policy"
 _DECIDED = "decision of now"
 _SETTLED = 4
@@ -262,24 +264,33 @@ class Signer:
         tx.info[asked] = plan
         return plan
 
-    async def missing_consent(self, tx: Tx, transfer: TransferRow) -> Unreleased | None:
-        """Return which consent of a transfer's plan counts no more, so that it can't be started again."""
-        row = await tx.get(PlanRow, transfer.plan)
-        if row is None or row.document is None:
-            return None
-        confirmation, approvals = await self._consent(tx, transfer, starts=True)
-        submission = Submission(
-            document=row.document,
-            digest=transfer.plan_digest,
-            confirmation=confirmation,
-            approvals=approvals,
-            started=transfer.started,
-        )
-        try:
-            missing = missing_consent(submission, keys=self._key.accepted(starts=True), now=self._core.clock())
-        except SealError:
-            return None  # an altered plan is refused by that name
-        return Unreleased(missing.code) if missing else None
+    async def missing_consents(self, tx: Tx, transfers: Sequence[TransferRow]) -> dict[str, Unreleased]:
+        """Return which consent of its plan counts no more, by transfer, of those that can't be started again."""
+        if not transfers:
+            return {}
+        rows = await tx.scalars(_PLANS, {"plans": [transfer.plan for transfer in transfers]})
+        plans = {row.id: row for row in rows if row.document is not None}
+        consents = await self._consents(tx, transfers, starts=True)
+        keys, now = self._key.accepted(starts=True), self._core.clock()
+        found = {}
+        for transfer in transfers:
+            plan, (confirmation, approvals) = plans.get(transfer.plan), consents[transfer.id]
+            if plan is None:
+                continue
+            submission = Submission(
+                document=plan.document or "",
+                digest=transfer.plan_digest,
+                confirmation=confirmation,
+                approvals=approvals,
+                started=transfer.started,
+            )
+            try:
+                missing = missing_consent(submission, keys=keys, now=now)
+            except SealError:
+                continue  # an altered plan is refused by that name
+            if missing:
+                found[transfer.id] = Unreleased(missing.code)
+        return found
 
     async def settle(self, unsettled: Unsettled) -> None:
         """Find out, outside of any transaction, what ended one: it is remembered for the next."""
@@ -326,21 +337,30 @@ class Signer:
     async def _consent(
         self, tx: Tx, transfer: TransferRow, *, starts: bool
     ) -> tuple[Confirmation | None, tuple[Approval, ...]]:
-        """Read the signed statements of the confirmation, and of the approvals that this transfer has used up.
+        """Read the consent of one transfer."""
+        return (await self._consents(tx, [transfer], starts=starts))[transfer.id]
+
+    async def _consents(
+        self, tx: Tx, transfers: Sequence[TransferRow], *, starts: bool
+    ) -> dict[str, tuple[Confirmation | None, tuple[Approval, ...]]]:
+        """Read the signed statements of confirmations, and of the approvals that each transfer has used up.
 
         To start, those count whose givers kept their access since.
         """
         keys = self._key.accepted(starts=starts)
-        said = await tx.get(ConfirmationRow, transfer.plan)
-        confirmation = None if said is None or (starts and said.taken_back) else confirmation_of(said, keys)
-        rows = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
-        found = (
-            approval_of(row, person, keys, starts=starts)
-            for row, person in rows
-            if not starts or (person.state == "active" and not row.taken_back)
-        )
-        approvals = tuple(one for one in found if one is not None)
-        return confirmation, approvals
+        said = {row.plan: row for row in await tx.scalars(_CONFIRMATIONS, {"plans": [row.plan for row in transfers]})}
+        used: dict[str, list[Approval]] = {transfer.id: [] for transfer in transfers}
+        for row, person in await tx.execute(_USED_APPROVALS, {"transfers": list(used)}):
+            if row.used_by is not None and not (starts and (person.state != "active" or row.taken_back)):
+                approval = approval_of(row, person, keys, starts=starts)
+                used[row.used_by] += [approval] if approval else []
+        found = {}
+        for transfer in transfers:
+            confirmed = said.get(transfer.plan)
+            counts = confirmed is not None and not (starts and confirmed.taken_back)
+            confirmation = confirmation_of(confirmed, keys) if confirmed is not None and counts else None
+            found[transfer.id] = confirmation, tuple(used[transfer.id])
+        return found
 
     async def _decide_again(self, tx: Tx, transfer: TransferRow, plan: ReleasedPlan, *, starts: bool) -> Decision:
         """Ask the active policy about the sealed facts, with requester, labels, time and (to start) budgets of now."""
@@ -395,7 +415,7 @@ class Signer:
 async def _grounds(tx: Tx, transfer: TransferRow) -> Grounds:
     """Collect what an authority in a process of its own checks itself."""
     plan, confirmation = await tx.get_one(PlanRow, transfer.plan), await tx.get(ConfirmationRow, transfer.plan)
-    approvals = await tx.execute(_USED_APPROVALS, {"transfer": transfer.id})
+    approvals = await tx.execute(_USED_APPROVALS, {"transfers": [transfer.id]})
     return Grounds(
         document=plan.document or "",
         confirmation=confirmation.statement if confirmation else "",

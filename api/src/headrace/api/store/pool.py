@@ -58,7 +58,8 @@ class StoreConnection(ABC):
 
     async def rest(self) -> None:
         """End a transaction that is still open: after a commit that failed, SQLAlchemy still sees one."""
-        await self.run(self.sql.rollback)
+        if self.sql.get_transaction() is not None:
+            await self.run(self.sql.rollback)
 
 
 class Pool:

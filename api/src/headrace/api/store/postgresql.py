@@ -135,7 +135,10 @@ def _engine(url: URL) -> Engine:
 
 
 def _reading(url: URL) -> Engine:
-    return _engine(url).execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    engine = _engine(url)
+    # What only read has nothing to take back; after a ROLLBACK, every statement would be parsed and planned anew.
+    engine.dialect.do_rollback = engine.dialect.do_commit  # type: ignore[method-assign]
+    return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 def _writing(url: URL, *, alone: bool) -> Engine:

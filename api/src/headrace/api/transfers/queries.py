@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -37,6 +36,7 @@ from headrace.api.transfers.transfer_steps import TransferStatus
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
+from headrace.guardrails import Unreleased
 
 _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
 _MAY_WAIT = frozenset({m.TransferState.QUEUED, m.TransferState.WAITING, m.TransferState.PAUSED})
@@ -384,13 +384,14 @@ class Transfers:
         facts = {plan.id: plan for plan in await tx.execute(_FACTS, {"of_plans": plans})} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
         active = await self._active(tx, rows)
-        lacking = {
-            row.id: await self._parts.signer.missing_consent(tx, row)
+        need_consent = [
+            row for row in rows if row.state in RETRIED_STATES and row.plan in facts and facts[row.plan].obligations
+        ]
+        lacking = await self._parts.signer.missing_consents(tx, need_consent)
+        return [
+            self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id), lacking.get(row.id))
             for row in rows
-            if row.state in RETRIED_STATES and row.plan in facts and facts[row.plan].obligations
-        }
-        statuses = (self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id)) for row in rows)
-        return [replace(status, missing_consent=lacking.get(status.id)) for status in statuses]
+        ]
 
     async def _active(self, tx: Tx, rows: Sequence[TransferRow]) -> dict[str, float]:
         """Return how many seconds the attempts of each took; what had one, and no wait since, needs no look at it."""
@@ -408,6 +409,7 @@ class Transfers:
         plan: Row[str, bool, tuple[str, ...], datetime | None, int | None] | None,
         halted: str | None,
         active_s: float | None,
+        missing_consent: Unreleased | None,
     ) -> TransferStatus:
         failed, for_good = _failed(row)
         return TransferStatus(
@@ -430,6 +432,7 @@ class Transfers:
             and row.paused_since + timedelta(seconds=self._parts.core.settings.pause_limit_s),
             halted=halted,
             kept=json.loads(row.kept),
+            missing_consent=missing_consent,
             now=self._parts.core.clock(),
         )
 
@@ -472,7 +475,7 @@ def _failed(row: TransferRow) -> tuple[int, int]:
     """Return how many files of a transfer that ended in part failed, and for how many a retry alone does not help."""
     if row.state != m.TransferState.PARTIAL:
         return 0, 0
-    progress = m.Progress.model_validate_json(row.progress)
+    progress = stored(m.Progress, row.progress)
     return progress.files_failed, progress.files_failed_for_good
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from headrace.api.errors import Code, Objection, ServiceError
-from headrace.api.permissions import lacking, missing, out_of_reach
+from headrace.api.permissions import allowed_action, lacking, missing, out_of_reach
 from headrace.api.private_words import because
 from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
@@ -72,13 +72,11 @@ def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.Allow
     """Return every action on a transfer, and why the caller may not take it."""
     # Each question once: a page asks them of 200 transfers, which is much of what it costs.
     answers = {question: question(transfer, caller) for question in _QUESTIONS}
-    found = []
-    for action, question in _OBJECTIONS.items():
-        objection = answers[question] or _kept_objection(transfer, caller, action)
-        found.append(
-            m.AllowedAction(action=action, allowed=False, reason=objection.detail) if objection else _ALLOWED[action]
-        )
-    return found
+    objections = (
+        (action, answers[question] or _kept_objection(transfer, caller, action))
+        for action, question in _OBJECTIONS.items()
+    )
+    return [allowed_action(action, objection) for action, objection in objections]
 
 
 def objection_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
@@ -305,4 +303,3 @@ _TAKES_BACK: Final[Mapping[m.TransferAction, tuple[str, str]]] = {
 }
 """What of `Kept` an action takes back, and in words."""
 _QUESTIONS: Final = tuple(dict.fromkeys(_OBJECTIONS.values()))
-_ALLOWED: Final = {action: m.AllowedAction(action=action, allowed=True) for action in _OBJECTIONS}
