@@ -3,6 +3,8 @@
 import pytest
 from tests.pure.language.made import ROUTE, asked, intent_of, read
 
+from headrace.guardrails.intents.values import Target
+
 HESITATIONS = ["uh", ", er,", "hmm", ", okay,", "yes", "yeah", "well", ", so", "please", ","]
 
 
@@ -54,3 +56,19 @@ def test_nothing_follows_on_what_is_cancelled(between: str, verb: str) -> None:
 )
 def test_two_orders_in_a_row_or_over_two_things_stay_two(text: str, second: str) -> None:
     assert [step["action"] for step in intent_of(text)["then"]] == [second]
+
+
+def test_a_pause_until_a_time_is_two_steps() -> None:
+    answer = read("pause 7f3a21 until tomorrow 07:00")
+    assert answer.outcome == "intent"
+    assert answer.intent.target == Target(id="7f3a21")
+    [resumed] = answer.intent.then
+    assert (answer.intent.action, resumed.action) == ("pause", "resume")
+    assert resumed.start is not None
+    assert f"{resumed.start:%d %H:%M}" == "26 07:00"
+
+
+def test_a_yes_with_an_order_behind_it_is_asked_about_unless_it_only_says_where_to() -> None:
+    assert read("looks fine, but send it to archive:/b").intent.action == "modify"
+    assert read("yes, but move it to archive:/b").outcome == "ask"
+    assert read("looks good but copy krios1:/x to archive:/b").outcome == "ask"

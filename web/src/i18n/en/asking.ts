@@ -249,6 +249,7 @@ export const asking = {
   "slot.confirm": "your yes",
   "slot.delete_nothing": "delete nothing",
   "slot.delete_place": "delete",
+  "slot.goes_on": "goes on",
   "slot.id": "which transfer",
   "slot.same": "the same again",
   "slot.since": "since",

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func, or_, select
+from sqlalchemy.orm import defer
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
@@ -46,7 +47,18 @@ _CEILING_EXCEEDED = "ceiling_exceeded"
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
-_ROWS = select(TransferRow).where(TransferRow.id.in_(bindparam("ids", expanding=True)))
+_UNSHOWN = (
+    *(TransferRow.diagnosis, TransferRow.measured, TransferRow.source_node, TransferRow.destination_node),
+    *(TransferRow.only_failed, TransferRow.tidied, TransferRow.wish_reason, TransferRow.fence, TransferRow.priority),
+    *(TransferRow.failures, TransferRow.not_before, TransferRow.away_since, TransferRow.blocked_since),
+    TransferRow.promised,
+)
+_ROWS = (
+    select(TransferRow)
+    .where(TransferRow.id.in_(bindparam("ids", expanding=True)))
+    # What no list shows: long texts, and times, which take longest to read.
+    .options(*(defer(column, raiseload=True) for column in _UNSHOWN))
+)
 _SPANS = select(AttemptRow.transfer, AttemptRow.started, AttemptRow.ended).where(
     AttemptRow.transfer.in_(bindparam("of_transfers", expanding=True))
 )

@@ -99,10 +99,13 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
         case State.PARTIAL | State.FAILED:
             return _after_failure(transfer, caller)
         case State.COMPLETE:
-            done = "It has measured what it can." if transfer.probe else "It is complete and verified."
-            return m.NextStep(kind="none", by="nobody", message=done)
+            return _MEASURED if transfer.probe else _COMPLETE
         case State.CANCELED:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason} {_anew(transfer)}")
+
+
+_COMPLETE: Final = m.NextStep(kind="none", by="nobody", message="It is complete and verified.")
+_MEASURED: Final = m.NextStep(kind="none", by="nobody", message="It has measured what it can.")
 
 
 def _anew(transfer: TransferStatus) -> str:

@@ -29,7 +29,7 @@ def transfer_view(
         id=row.id,
         plan=row.plan,
         plan_digest=row.plan_digest,
-        state=m.TransferState(row.state),
+        state=status.state,
         state_reason=status.state_reason,
         wish=status.wish,
         requester=row.requester,
@@ -58,7 +58,7 @@ def transfer_view(
         progress=shown,
         error=stored(m.Problem, row.error) if row.error else None,
         receipt=row.receipt,
-        summary=_summary(row, status.state_reason, shown),
+        summary=_summary(row, status, shown),
         next_step=next_step(status, caller),
         allowed_actions=allowed_actions(status, caller),
     )
@@ -102,10 +102,11 @@ def _stay(progress: m.Progress) -> str:
     return f" Sources that stay: {kept:,}; the receipt says why." if kept else ""
 
 
-def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noqa: PLR0911 - one a state
+def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> str:  # noqa: PLR0911 - one a state
+    reason = status.state_reason
     legs = legs_of(row.probe)
     if legs is not None:
-        return probe_summary(row.source, row.destination, m.TransferState(row.state), legs, reason)
+        return probe_summary(row.source, row.destination, status.state, legs, reason)
     what = f"{row.action} from {row.source} to {row.destination}"
     same = f", {progress.files_identical:,} the same already" if progress.files_identical else ""
     done = (
@@ -114,7 +115,7 @@ def _summary(row: TransferRow, reason: str, progress: m.Progress) -> str:  # noq
     )
     gone = deletions(progress.deleted, to_trash=progress.deleted_to_trash)
     gone = f", {gone}" if gone else ""
-    match m.TransferState(row.state):
+    match status.state:
         case m.TransferState.QUEUED:
             return f"The {what} is queued. {reason}".strip()
         case m.TransferState.RUNNING:

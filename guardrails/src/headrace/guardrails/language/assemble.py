@@ -116,7 +116,7 @@ class _Steps:
             self._ask_condition()
         for number in sorted(self.again, reverse=True):
             self._join_again(number)
-        return Draft(tuple(self.steps), tuple(self.refusals))
+        return Draft(tuple(part for step in self.steps for part in _parted(step)), tuple(self.refusals))
 
     def _join_again(self, number: int) -> None:
         """Join an order that says the same of "it" to the step before: "A has to be on B, please copy it"."""
@@ -124,6 +124,16 @@ class _Steps:
         if step.has("it") and not step.leftovers and not step.has(*_PLACES, "more") and before.has("destination"):
             rest = (fact for fact in step.facts if fact.slot not in ("action", "it"))
             self.steps[number - 1 : number + 1] = [replace(before, facts=(*before.facts, *rest))]
+
+
+def _parted(step: Step) -> tuple[Step, ...]:
+    """Make "pause it until 06:00" two steps: the pause, and going on then."""
+    until = step.of("goes_on")
+    if not until:
+        return (step,)
+    facts = tuple(fact for fact in step.facts if fact.slot != "goes_on")
+    resumed = replace(until[0], slot="action", value="resume")
+    return replace(step, facts=facts), Step((resumed, *(replace(fact, slot="start") for fact in until)))
 
 
 def _doubted_later(fact: Fact, after: Step) -> Fact:

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
 from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, KNOWN, TRANSFERS
-from headrace.guardrails.language.phrases import CAPITAL_MARK, SENTENCE_ENDS, UNKNOWN_MARK, ends, listed, plain_word
+from headrace.guardrails.language.phrases import (
+    CAPITAL_MARK,
+    SENTENCE_ENDS,
+    UNKNOWN_MARK,
+    ends,
+    listed,
+    phrase_at,
+    plain_word,
+)
 from headrace.guardrails.language.spans import Chosen, in_order, owners, within
 from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
 from headrace.guardrails.resolve.dot_names import is_ending
@@ -225,10 +233,18 @@ def _end_of(text: _Text, at: int) -> int | None:
         silent |= _TIMES if _pattern("background with a time").fullmatch(clause) else set()
         if known and all(one <= silent for one in said[at:end]):
             return end
-        beside = text.beside(at, end) if any(text.unknown[at:end]) else None
+        beside = text.beside(at, end) if any(text.unknown[at:end]) and not _depends(items, at) else None
         if beside and (tells(items[at:end], beside) or (not before and heads(items, at, end))):
             return end
     return None
+
+
+def _depends(items: Sequence[Item], at: int) -> bool:
+    """Say whether a clause opens as a condition does: "once the beam is back" says when, not how things are."""
+    # "Just as the beam is back" may seem to begin with its second word, "and once it is" does.
+    last = at + 1 if plain_word(items[at]) in _OPENERS else at
+    openings = range(max(at - 1, 0), last + 1)
+    return any(opening + phrase_at(items, opening, "clause")[0] > max(opening, at) for opening in openings)
 
 
 def _symbol(item: Item) -> str:

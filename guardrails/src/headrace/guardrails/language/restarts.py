@@ -42,7 +42,7 @@ def settled(
         ended = next((n for n in range(at) if _ends(intents[n], after)), None)
         earlier = at - 1 if ended is None else ended
         before = intents[earlier]
-        if message := _ENDED if ended is not None else _doubt(joint, before, after):
+        if message := _ENDED if ended is not None else _doubt(joint, before, after, timed=steps[at].has("start")):
             stretch = words(_first(steps[earlier]), _last(steps[at]))
             offered = () if answer.questions else _choices(before, after)
             questions.append(Question("action", message, stretch, offered))
@@ -62,10 +62,10 @@ def _with_targets(intents: Sequence[Intent]) -> list[Intent]:
     return named
 
 
-def _doubt(joint: str, before: Intent, after: Intent) -> str:
-    """Say why the later of two orders may not be one more; nothing if it is."""
-    timed = after.start is not None and after.action not in TRANSFER_ACTIONS
-    replaces = _is_same(before, after) and not timed and after.action not in _QUESTIONS
+def _doubt(joint: str, before: Intent, after: Intent, *, timed: bool) -> str:
+    """Say why the later of two orders may not be one more (`timed`: it has a time of its own); nothing if it is."""
+    later = timed and after.action not in TRANSFER_ACTIONS
+    replaces = _is_same(before, after) and not later and after.action not in _QUESTIONS
     return _WHICH if joint == "turn" or (joint == "list" and replaces) else ""
 
 

@@ -77,21 +77,23 @@ def _given(situation: Situation, action: str) -> str | None:
     answers = (
         step.of("dismiss") if action in CONTROL_ACTIONS and not turned else (*step.of("confirm"), *step.of("dismiss"))
     )
+    # "Looks fine, but send it to ncsa:/run42": what is agreed to, with one change.
+    changed = action == "copy" and turned and step.has("confirm") and not step.has("dismiss")
+    if action in TRANSFER_ACTIONS and situation.before is None and _redirects(step, changed=changed):
+        return "modify"
     if any(fact.value != _HEARD for fact in answers):
         situation.found.ask("action", _ANSWER_OR_REQUEST)
         return None
-    if action in TRANSFER_ACTIONS and situation.before is None and _redirects(step):
-        return "modify"
     if step.has("live") and action != "stream":
         situation.found.ask("action", Doubt("say whether to stream while it is written, or to copy"))
         return None
     return action
 
 
-def _redirects(step: Step) -> bool:
-    """Say whether "send it to ncsa:/run42 instead" changes the last plan."""
+def _redirects(step: Step, *, changed: bool) -> bool:
+    """Say whether "send it to ncsa:/run42 instead" changes the last plan; `changed`: other words say so."""
     instead = any(fact.value in ("instead", "changed", "made", "opening") for fact in step.of("marker"))
-    return instead and step.has("it") and step.has("destination") and not step.has("source", "at", "place")
+    return (instead or changed) and step.has("it") and step.has("destination") and not step.has("source", "at", "place")
 
 
 def _implied(step: Step) -> str | None:
