@@ -1,7 +1,7 @@
 """Sentences that an attacker of the language found, by kind: each became a plan that is not what it says."""
 
 import pytest
-from tests.pure.language.made import read
+from tests.pure.language.made import intent_of, read
 
 ORDER = "copy krios1:/a to archive:/a"
 ONCE = "once krios1:/a is copied to archive:/a"
@@ -190,3 +190,17 @@ def test_putting_something_in_a_place_is_no_more_than_its_sentence_says(words: s
 )
 def test_each_is_a_size_of_files_only_where_nothing_else_is_said_of_it(words: str) -> None:
     assert read(f"{ORDER}, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("only files ending in _tmp.mrc", ["*_tmp.mrc"]),
+        ("only files that end with report.pdf", ["*report.pdf"]),
+        ("only files ending in _tmp.mrc or _raw.mrc", ["*_tmp.mrc", "*_raw.mrc"]),
+        ("only files ending in .mrc", ["*.mrc"]),
+        ("only files called _tmp.mrc", ["_tmp.mrc"]),
+    ],
+)
+def test_what_names_end_in_is_no_name(words: str, names: list[str]) -> None:
+    assert intent_of(f"{ORDER}, {words}")["include"] == names

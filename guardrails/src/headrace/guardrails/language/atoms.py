@@ -144,8 +144,16 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
     if value in _basenames(names.context):
         return _item("<ref>", token, at, value)
     if _FILE_NAME.fullmatch(value) and token.word not in listed("no_file_name"):
-        return _item("<file>", token, at, value)
+        ends = _ends_names(tokens, at)
+        return _item("<glob>" if ends else "<file>", token, at, f"*{value}" if ends else value)
     return Item(token.word, at, at + 1, token.value)
+
+
+def _ends_names(tokens: Sequence[Token], at: int) -> bool:
+    """Say whether a word is how names end, and no name: "files ending in _tmp.mrc or _raw.mrc"."""
+    while at and (tokens[at - 1].word in listed("joins_names") or _FILE_NAME.fullmatch(tokens[at - 1].value)):
+        at -= 1
+    return at > 1 and tokens[at - 1].word in listed("names_end_in") and tokens[at - 2].word in listed("names_end")
 
 
 def _is_plain(tokens: Sequence[Token], at: int) -> bool:
