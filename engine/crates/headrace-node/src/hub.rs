@@ -42,7 +42,10 @@ use crate::proto::{MAX_MESSAGE_BYTES, MAX_PAGE_ENTRIES, to_node};
 use crate::state::{StateDir, random_id};
 use crate::strangers::{Admitted, Strangers};
 use crate::token::JoinToken;
-use crate::transport::{Acceptor, Clock, Identified, KEEP_ALIVE, Peer, Wire};
+use crate::transport::{
+    Acceptor, CONNECTION_WINDOW, Clock, Identified, KEEP_ALIVE, MAX_STREAMS, Peer, STREAM_WINDOW,
+    Wire,
+};
 use events::EventQueue;
 use keys::HubKeys;
 use link::{Answer, Link, unreachable_node};
@@ -168,7 +171,9 @@ impl Hub {
         let serving = tonic::transport::Server::builder()
             .http2_keepalive_interval(Some(KEEP_ALIVE))
             .http2_keepalive_timeout(Some(KEEP_ALIVE))
-            .max_concurrent_streams(64)
+            .max_concurrent_streams(MAX_STREAMS)
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
             .add_service(service)
             .serve_with_incoming(ReceiverStream::new(connections));
         let mut closing = shared.closing.subscribe();

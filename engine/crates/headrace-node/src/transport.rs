@@ -23,6 +23,13 @@ use crate::problem::{ControlCode, Problem};
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often an idle control connection is probed, and how long the answer may take.
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// Streams of a control connection at once: the node's own, its listings, and the lists that it fetches.
+pub(crate) const MAX_STREAMS: u32 = 64;
+/// What may lie unread of one stream: at a round trip of 100 ms, a listing of some 60,000 entries a second.
+pub(crate) const STREAM_WINDOW: u32 = 512 << 10;
+/// What may lie unread of all of them. With less, listings that wait for each other would leave no room for one another,
+/// and none for orders.
+pub(crate) const CONNECTION_WINDOW: u32 = MAX_STREAMS * STREAM_WINDOW;
 
 /// What time it is; tests pass their own.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -302,6 +309,8 @@ pub(crate) async fn channel(wire: Box<dyn Wire>) -> Result<tonic::transport::Cha
     });
     let endpoint = tonic::transport::Endpoint::from_static("http://hub.headrace.invalid")
         .connect_timeout(CONNECT_TIMEOUT)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .http2_keep_alive_interval(KEEP_ALIVE)
         .keep_alive_timeout(KEEP_ALIVE)
         .keep_alive_while_idle(true);

@@ -97,6 +97,21 @@ fn a_tree_arrives_equal_and_its_receipt_can_be_checked() {
 }
 
 #[test]
+fn listings_of_both_ends_leave_each_other_room() {
+    let desk = Desk::new();
+    // The names of one end all come before the other's; unread, either listing once filled their connection.
+    for (folder, first) in [("from", 'z'), ("to", 'a')] {
+        fs::create_dir(desk.path(folder)).expect("our folder");
+        for number in 0..30_000 {
+            let path = desk.path(&format!("{folder}/{first}{number:0>7}"));
+            fs::File::create(path).expect("our file");
+        }
+    }
+    let done = desk.cp(&["from", "to"]).done();
+    assert_eq!(done["files"], json!(30_000));
+}
+
+#[test]
 fn a_slash_at_the_end_means_into_that_folder() {
     let desk = Desk::new();
     desk.tree("from");
