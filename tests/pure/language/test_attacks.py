@@ -3,6 +3,8 @@
 import pytest
 from tests.pure.language.made import intent_of, read
 
+from headrace.guardrails.language.phrases import listed
+
 ORDER = "copy krios1:/a to archive:/a"
 ONCE = "once krios1:/a is copied to archive:/a"
 
@@ -204,3 +206,53 @@ def test_each_is_a_size_of_files_only_where_nothing_else_is_said_of_it(words: st
 )
 def test_what_names_end_in_is_no_name(words: str, names: list[str]) -> None:
     assert intent_of(f"{ORDER}, {words}")["include"] == names
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "THANKS, KEEP SOURCE",
+        "Thanks, TOMORROW",
+        "Thanks, NOT YET",
+        "Thanks, DRY RUN",
+        "Thanks, ASK ME FIRST",
+        "Thanks, tmw",
+    ],
+)
+def test_words_in_capitals_behind_a_closing_sign_no_letter(behind: str) -> None:
+    assert read(f"move krios1:/a to archive:/a. {behind}").outcome == "ask"
+
+
+@pytest.mark.parametrize("name", ["Ada", "JRR", "JK", "Dr. A. Novak", "ADA"])
+def test_names_and_initials_behind_a_closing_do(name: str) -> None:
+    assert read(f"{ORDER}. Thanks, {name}").outcome == "intent"
+
+
+@pytest.mark.parametrize(
+    "text", ["cancel it. b2d810 is fine.", "cancel it, 7f9c04 is slow", "pause it, b2d810 needs the link"]
+)
+def test_a_transfer_that_news_behind_an_order_names_is_not_it(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ORDER}, anything but delete the source",
+        f"{ORDER}, anything but unencrypted",
+        f"{ORDER}, anything but at 18:00",
+        "anything but cancel 7f3a21",
+        "anything but confirm",
+    ],
+)
+def test_anything_but_denies_what_follows(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+def test_anything_but_some_names_leaves_these_out() -> None:
+    assert intent_of("copy anything but *.tmp from krios1:/a to archive:/a")["exclude"] == ["*.tmp"]
+
+
+@pytest.mark.parametrize("word", sorted(listed("reaches") - {"but", "backup", "copy", "duplicate", "first"}))  # orders
+def test_a_word_that_may_reach_the_order_is_plain_nowhere(word: str) -> None:
+    assert read(f"as you know it is {word}, {ORDER}").outcome != "intent"

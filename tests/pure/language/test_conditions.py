@@ -35,3 +35,24 @@ def test_an_order_that_waits_for_something_is_asked_about(joined_by: str, news: 
 @pytest.mark.parametrize("news", NEWS)
 def test_the_same_without_such_a_word_is_news(news: str) -> None:
     assert read(f"{news}, {ORDER}").outcome == "intent"
+
+
+@pytest.mark.parametrize(
+    "opening", ["FYI, ", "as you know, ", "for context: ", "because ", "Reason: ", "Ok ben ", "PS "]
+)
+@pytest.mark.parametrize("joined_by", ["once", "as soon as", "as long as", "so long as", "in the event", "insofar as"])
+def test_what_introduces_news_makes_none_of_a_condition(opening: str, joined_by: str) -> None:
+    assert read(f"{opening}{joined_by} the beam is back, {ORDER}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The visitors arrive tonight. After that {ORDER}.",
+        "We are away until Monday. After that copy krios1:/a to archive:/a and delete the source.",
+        f"The shift ended at 18:00. Then {ORDER}.",
+        f"She will be back on Friday, {ORDER} afterwards",
+    ],
+)
+def test_an_order_that_points_to_a_time_in_news_is_asked_about(text: str) -> None:
+    assert read(text).outcome == "ask"

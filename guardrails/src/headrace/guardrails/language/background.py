@@ -119,13 +119,22 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
             while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
                 end += 1
             # "archive is full" beside a copy to archive is asked about.
-            if goals.isdisjoint(_name(item.value) for item in items[at:end]):
+            clause = items[at:end]
+            if goals.isdisjoint(_name(item.value) for item in clause) and not _speaks_of_another(clause, said[:at]):
                 # "7f3a21 eats the link, pause it": the transfer that is named stays named.
                 named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
                 for start, stop in ((at, named), (named + 1, end)):
                     chosen = _passed_over(chosen, items[start:stop], line)
         at = end or at + 1
     return in_order(chosen)
+
+
+def _speaks_of_another(clause: Sequence[Item], before: Sequence[frozenset[Value]]) -> bool:
+    """Say whether news names a transfer that "it" need not mean: "cancel it, b2d810 is fine", "we need b2d810, ..."."""
+    if all(item.symbol != "<id>" for item in clause):
+        return False
+    ordered = any(one & _ACTIONS for one in before)
+    return ordered or clause[0].symbol != "<id>" or not listed("for_it").isdisjoint(map(plain_word, clause))
 
 
 def _passed_over(chosen: list[Chosen], clause: Sequence[Item], line: Line) -> list[Chosen]:
@@ -170,15 +179,20 @@ def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | N
         return None
     if closes and at + 1 < len(items):
         return _signature(items, at + 1, taken)
-    names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or item.text.isupper() for item in words]
+    names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or _is_initials(item) for item in words]
     plain = [item.symbol == "<num>" or plain_word(item) in _TITLES for item in words]
     alone = plain_word(items[at - 1]) not in listed("closing_word.longer")
     if alone and sum(item.symbol.startswith(UNKNOWN_MARK) for item in words) == 1:
         names = [item.symbol.startswith(UNKNOWN_MARK) for item in words]
-    if len(words) == 1 and _says_how(words[0]):
+    if (len(words) == 1 and _says_how(words[0])) or any(item.text in listed("no_names") for item in words):
         return None
     signed = any(names) and len(names) <= _MAX_NAMES and all(map(max, names, plain))
     return len(items) if signed else None
+
+
+def _is_initials(item: Item) -> bool:
+    unknown = len(item.text) == 1 or (len(item.text) <= len("JRR") and plain_word(item) not in KNOWN)
+    return item.value is None and item.text.isupper() and unknown
 
 
 def _signs(items: Sequence[Item], at: int, last: Sequence[Item]) -> bool:
@@ -231,12 +245,22 @@ def _end_of(text: _Text, at: int) -> int | None:
         silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
         silent |= {"select", "state", "copy"} if told else set()
         silent |= _TIMES if _pattern("background with a time").fullmatch(clause) else set()
+        if _waits(text, at, end):
+            continue
         if known and all(one <= silent for one in said[at:end]):
             return end
         beside = text.beside(at, end) if any(text.unknown[at:end]) and not _depends(items, at) else None
         if beside and (tells(items[at:end], beside) or (not before and heads(items, at, end))):
             return end
     return None
+
+
+def _waits(text: _Text, at: int, end: int) -> bool:
+    """Say whether an order waits for what a clause says: "fyi, once the beam is back", "he left at 5. After that"."""
+    if any(phrase_at(text.items, one, "depends")[0] for one in range(at, end)):
+        return True
+    behind = range(end, len(text.items))
+    return any(text.timed[at:end]) and any(phrase_at(text.items, one, "points")[0] for one in behind)
 
 
 def _depends(items: Sequence[Item], at: int) -> bool:

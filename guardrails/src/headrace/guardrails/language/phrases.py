@@ -251,7 +251,7 @@ def _word(piece: str) -> _Part:
     if piece.startswith("{"):
         return _macro(piece[1:-1])
     if piece == "<plain>":
-        return _Part(rf"(?!(?:{GROUPS['reaches']}) )~?\^?[a-z][a-z0-9'_-]* ", 1)
+        return _Part(rf"(?!(?:{'|'.join(listed('reaches'))}) )~?\^?[a-z][a-z0-9'_-]* ", 1)
     if piece in _WORDS:
         return _Part(f"{_WORDS[piece]} ", 1)
     if _KIND.fullmatch(piece):
