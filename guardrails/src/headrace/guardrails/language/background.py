@@ -130,11 +130,11 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
 
 
 def _speaks_of_another(clause: Sequence[Item], before: Sequence[frozenset[Value]]) -> bool:
-    """Say whether news names a transfer that "it" need not mean: "cancel it, b2d810 is fine", "we need b2d810, ..."."""
+    """Say whether news names a transfer that "it" need not mean: "cancel it, b2d810 is slow", "b2d810 is fine, ..."."""
     if all(item.symbol != "<id>" for item in clause):
         return False
     ordered = any(one & _ACTIONS for one in before)
-    return ordered or clause[0].symbol != "<id>" or not listed("for_it").isdisjoint(map(plain_word, clause))
+    return ordered or not listed("for_it").isdisjoint(map(plain_word, clause))
 
 
 def _passed_over(chosen: list[Chosen], clause: Sequence[Item], line: Line) -> list[Chosen]:
@@ -191,8 +191,9 @@ def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | N
 
 
 def _is_initials(item: Item) -> bool:
-    unknown = len(item.text) == 1 or (len(item.text) <= len("JRR") and plain_word(item) not in KNOWN)
-    return item.value is None and item.text.isupper() and unknown
+    word, letters = plain_word(item), len(item.text)
+    short = letters <= len("JR") or (letters == len("JRR") and word not in KNOWN)
+    return item.value is None and item.text.isupper() and short and word not in listed("no_initials")
 
 
 def _signs(items: Sequence[Item], at: int, last: Sequence[Item]) -> bool:
