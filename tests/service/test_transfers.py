@@ -142,7 +142,7 @@ async def test_a_transfer_is_found_by_a_unique_prefix_and_only_by_those_who_may(
 @pytest.mark.anyio
 async def test_a_start_ahead_waits_for_its_time(site: Site) -> None:
     small_set(site)
-    start = site.clock() + timedelta(seconds=2)
+    start = site.clock() + timedelta(seconds=8)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", start=start.isoformat()))
     queued = await site.ada.port.transfer(transfer.id)
     assert queued.state is m.TransferState.QUEUED
