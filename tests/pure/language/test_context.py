@@ -67,6 +67,12 @@ def test_times_that_a_clock_change_skips_or_repeats_are_asked_about(now: str, te
     assert "deadline" in asked(f"copy krios1:/a to archive:/a {text}", there)
 
 
+@pytest.mark.parametrize("words", ["by 9:00 today", "today by 9:00", "by 9:00"])
+def test_an_hour_with_minutes_is_asked_about_today_though_it_is_still_ahead(words: str) -> None:
+    there = replace(CONTEXT, now=datetime.fromisoformat("2026-11-25T07:00:00-06:00"))
+    assert asked(f"copy krios1:/a to archive:/a {words}", there) == {"deadline"}
+
+
 def test_the_first_day_of_the_week_decides_what_next_means() -> None:
     sunday = replace(CONTEXT, week_starts="sunday", now=datetime.fromisoformat("2026-11-24T12:00:00-06:00"))
     monday = replace(sunday, week_starts="monday")
