@@ -256,3 +256,50 @@ def test_anything_but_some_names_leaves_these_out() -> None:
 @pytest.mark.parametrize("word", sorted(listed("reaches") - {"but", "backup", "copy", "duplicate", "first"}))  # orders
 def test_a_word_that_may_reach_the_order_is_plain_nowhere(word: str) -> None:
     assert read(f"as you know it is {word}, {ORDER}").outcome != "intent"
+
+
+MOVE = "move krios1:/a to archive:/a"
+
+
+@pytest.mark.parametrize("words", ["no deletions", "no deletes", "without deletion"])
+def test_no_deletions_beside_a_deletion_of_the_source_is_asked_about(words: str) -> None:
+    assert read(f"{words}, {MOVE}").outcome == "ask"
+    assert read(f"{ORDER}, {words}, delete the source").outcome == "ask"
+    assert intent_of(f"{ORDER}, {words}")["action"] == "copy"
+
+
+@pytest.mark.parametrize(
+    "heading", ["Weekend job", "Night run", "Evening plan", "Friday's job", "Friday's list", "Excl. logs"]
+)
+def test_a_heading_that_may_say_when_or_what_is_asked_about(heading: str) -> None:
+    assert read(f"{heading}: {MOVE}").outcome == "ask"
+
+
+@pytest.mark.parametrize("noun", ["freeze", "pause", "stop", "cancel"])
+def test_a_word_behind_an_article_is_no_order(noun: str) -> None:
+    assert read(f"As per the {noun} plan, {MOVE}").outcome == "ask"
+
+
+@pytest.mark.parametrize("often", ["", "still ", "already ", "usually ", "currently ", "regularly "])
+def test_what_others_do_is_no_order(often: str) -> None:
+    assert read(f"they {often}{MOVE}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{ORDER} as a sanitised copy",
+        f"{ORDER} as a redacted backup",
+        f"{MOVE} with permission",
+        f"{MOVE} when it fits",
+        "move 5 GB of logs from krios1:/a to archive:/a",
+        "move another 5 GB of data from krios1:/a to archive:/a",
+    ],
+)
+def test_what_a_copy_is_to_be_beside_a_copy_is_not_passed_over(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize("words", ["with md5, not sha256", "with sha256, not md5", "not md5"])
+def test_an_algorithm_beside_one_that_is_denied_is_asked_about(words: str) -> None:
+    assert read(f"{ORDER} {words}").outcome == "ask"

@@ -48,6 +48,7 @@ _TITLES = listed("title")
 _RUNS_ON = listed("runs_on")
 _OPENERS = _RUNS_ON | {*listed("opens_background")}
 _GREETINGS = listed("calls")
+_ARTICLES = listed("article")
 _INITIALS = re.compile(r"[A-Z]{2}")
 _NAME = re.compile(r"[A-Z][a-z]{1,11}")
 _PART = re.compile(r"[^\W\d_]{2,}")
@@ -230,7 +231,12 @@ def _end_of(text: _Text, at: int) -> int | None:
         return None
     limit = min(at + _MAX_ITEMS, len(items) - 1)
     runs_on = plain_word(items[at]) in _RUNS_ON or items[at].text.startswith("@")
-    ends = [end for end in range(at + 1, limit + 1) if _goes_on(items[end]) or (runs_on and said[end] & _ACTIONS)]
+    ends = [
+        end
+        for end in range(at + 1, limit + 1)
+        # "As per the freeze plan": behind an article nothing is ordered.
+        if _goes_on(items[end]) or (runs_on and said[end] & _ACTIONS and plain_word(items[end - 1]) not in _ARTICLES)
+    ]
     before = [one for one in said[:at] if one] if ends else []
     last = next((one for one in reversed(before) if one & _ACTIONS), frozenset())
     stopped = not _ASKED_OF_ONE.isdisjoint(last)

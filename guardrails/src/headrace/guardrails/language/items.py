@@ -205,8 +205,8 @@ def _whose(items: Sequence[Item], at: int) -> Joined | None:
 
 def _place_at(items: Sequence[Item], at: int) -> Joined | None:
     """Join a path and the endpoint that the words say it is on."""
-    if below := _below(items, at):
-        return below
+    if whole := _below(items, at) or _here(items, at):
+        return whole
     if items[at].symbol not in _PLACES:
         return None
     before = items[at - 1].symbol if at else ""
@@ -230,6 +230,12 @@ def _location(piece: Sequence[Item]) -> Joined | None:
 def _is_wanted(items: Sequence[Item], at: int, *groups: str) -> bool:
     """Say whether the words want the path to be there ("I need /raw/x at NCSA"): then it is not there yet."""
     return any(item.symbol in listed("wants_it_there", *groups) for item in items[max(0, at - 6) : at])
+
+
+def _here(items: Sequence[Item], at: int) -> Joined | None:
+    """Read "/data/x on this machine": a path alone is there already."""
+    piece = _piece("{path_here}", items, at)
+    return (len(piece), piece[0].symbol, piece[0].value) if piece else None
 
 
 def _below(items: Sequence[Item], at: int) -> Joined | None:

@@ -241,7 +241,8 @@ def _unless_others_do(chosen: Sequence[Chosen]) -> Iterator[Chosen]:
 
 def _doer(chosen: Sequence[Chosen], at: int) -> Chosen | None:
     """Return who stands right before a verb; what stands right behind another verb is its object."""
-    before = [one for one in reversed(chosen[:at]) if not (one.spoken.isalpha() and one.spoken in listed("softens"))]
+    beside = listed("softens", "how_often_they_do")
+    before = [one for one in reversed(chosen[:at]) if not (one.spoken.isalpha() and one.spoken in beside)]
     whole = before and all(one.last == after.first for one, after in pairwise(chosen[chosen.index(before[0]) : at + 1]))
     if not whole or before[0].name not in _DOERS:
         return None

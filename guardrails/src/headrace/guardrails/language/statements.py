@@ -50,6 +50,7 @@ _SMALL = 2
 _BY_NUMBER = listed("place_by_number")
 _NUMBERED = listed("numbered")
 _OPENS_HEADING = listed("opens_heading")
+_NO_HEADING = listed("no_heading")
 _SIZES = listed("size_of_data")
 _DIGITS = re.compile(r"[0-9]+")
 _TIME_VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>"})
@@ -332,7 +333,8 @@ def heads(items: Sequence[Item], at: int, end: int) -> bool:
         ends_so = mark.symbol in (":", ",", "-") and not several and _PEOPLE.isdisjoint(words)
     said = _DATA | _NUMBERED
     known = [_is_plain(item) or plain_word(item) in said or (numbered and item.symbol == "<dur>") for item in clause]
-    if not clause or not ends_so or not all(known):
+    says_more = (mark.symbol == ":" or len(words) == 1) and not _NO_HEADING.isdisjoint(words)
+    if not clause or not ends_so or not all(known) or says_more:
         return False
     verbs = any(
         word in _VERBS or (word not in _PLAIN and ("'" in word or ends(word, "past", "lasting"))) for word in words
