@@ -68,6 +68,12 @@ class _Text:
     """The items of a request: what the span of each says, and whether it is a time, unknown, or within a span."""
 
     items: Sequence[Item]
+    symbols: Sequence[str]
+    """As phrases of background know them."""
+    waits: Sequence[bool]
+    """Where an order is made to wait for what is said there."""
+    points: Sequence[bool]
+    """Where words point back to a time."""
     said: Sequence[frozenset[Value]]
     timed: Sequence[bool]
     unknown: Sequence[bool]
@@ -105,8 +111,21 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     unknown = [span is None or any(fact.slot == "purpose" for fact in span.facts) for span in owned]
     inside = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
     said_places = " ".join(item.text for item in items if isinstance(item.value, Place))
+    waits, points = (
+        [phrase_at(items, at, group)[0] > 0 for at in range(len(items))] for group in ("depends", "points")
+    )
     text = _Text(
-        items, said, timed, unknown, inside, Counter(value for one in said for value in one), sum(timed), said_places
+        items=items,
+        symbols=[_symbol(item) for item in items],
+        waits=waits,
+        points=points,
+        said=said,
+        timed=timed,
+        unknown=unknown,
+        inside=inside,
+        times_said=Counter(value for one in said for value in one),
+        times=sum(timed),
+        places=said_places,
     )
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
@@ -243,7 +262,7 @@ def _end_of(text: _Text, at: int) -> int | None:
     kinds = ["background", "background with a time", *([] if before else ["background before an order"])]
     patterns = [_pattern(kind) for kind in (*kinds, *(["background of a control"] if stopped else []))]
     for end in reversed(ends):
-        clause = "".join(f"{_symbol(item)} " for item in items[at:end])
+        clause = " ".join([*text.symbols[at:end], ""])
         # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
         told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
         # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
@@ -264,10 +283,7 @@ def _end_of(text: _Text, at: int) -> int | None:
 
 def _waits(text: _Text, at: int, end: int) -> bool:
     """Say whether an order waits for what a clause says: "fyi, once the beam is back", "he left at 5. After that"."""
-    if any(phrase_at(text.items, one, "depends")[0] for one in range(at, end)):
-        return True
-    behind = range(end, len(text.items))
-    return any(text.timed[at:end]) and any(phrase_at(text.items, one, "points")[0] for one in behind)
+    return any(text.waits[at:end]) or (any(text.timed[at:end]) and any(text.points[end:]))
 
 
 def _depends(items: Sequence[Item], at: int) -> bool:
