@@ -1,7 +1,7 @@
 """How far "only", "skip" and "except" reach, over all ways that we know to say which files are taken or left out."""
 
 import pytest
-from tests.pure.language.made import ROUTE, read
+from tests.pure.language.made import ROUTE, intent_of, read
 from tests.pure.language.test_combinations import TAILS
 
 GIGABYTE = 10**9
@@ -133,3 +133,35 @@ def test_an_option_behind_a_denial_is_never_taken_as_said(denial: str, option: s
     assert answer.outcome == "ask" or not (
         answer.intent.on_conflict == "overwrite" or answer.intent.delete_extraneous or answer.intent.encryption
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "bounds"),
+    [
+        ("only what was recorded today after 09:30", ("2026-11-25T09:30:00-06:00", None)),
+        ("only files changed yesterday before 10:00", ("2026-11-24T00:00:00-06:00", "2026-11-24T10:00:00-06:00")),
+        ("only files from Monday from 18:00 on", ("2026-11-23T18:00:00-06:00", "2026-11-24T00:00:00-06:00")),
+        ("yesterday's files after 18:00", ("2026-11-24T18:00:00-06:00", "2026-11-25T00:00:00-06:00")),
+        (
+            "only files changed yesterday between 10:00 and 12:00",
+            ("2026-11-24T10:00:00-06:00", "2026-11-24T12:00:00-06:00"),
+        ),
+    ],
+)
+def test_hours_behind_the_day_of_some_files_are_of_that_day(words: str, bounds: tuple[str, str | None]) -> None:
+    intent = intent_of(f"copy krios1:/a to archive:/a, {words}")
+    assert (intent["modified_after"], intent.get("modified_before")) == bounds
+    assert not intent.keys() & {"start", "deadline", "window"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "files modified since Monday until 18:00",
+        "files changed yesterday before 5",
+        "files newer than 2 days between 22:00 and 05:00",
+        "files changed before Monday after 18:00",
+    ],
+)
+def test_hours_behind_a_choice_of_files_by_time_are_asked_about_where_they_may_be_of_either(words: str) -> None:
+    assert read(f"copy krios1:/a to archive:/a, {words}").outcome == "ask"

@@ -194,8 +194,14 @@ def in_year(hit: Hit) -> Sequence[Reading]:
 
 def between(hit: Hit) -> Sequence[Reading]:
     """Read "between 08:00 and 12:00 today": two times of day, of one day if only the second says it."""
-    first, last = hit.all(When)
-    if first.clock is None or last.clock is None or (last.day is None and first.day is not None):
+    *of, first, last = hit.all(When)
+    if of and first.clock and last.clock and not (of[0].clock or of[0].part or first.day or last.day):
+        # The day stands before both: "yesterday between 10:00 and 12:00".
+        return tuple(
+            (slot, replace(one, day=of[0].day, words=hit.words))
+            for slot, one in (("modified_after", first), ("modified_before", last))
+        )
+    if of or first.clock is None or last.clock is None or (last.day is None and first.day is not None):
         doubt = f"`{hit.words}` does not say whether its last day belongs to it"
         return (("modified_after", first), ("modified_before", Doubt(doubt)))
     return (("modified_after", first if first.day else replace(first, day=last.day)), ("modified_before", last))
@@ -207,6 +213,27 @@ def whole_day(hit: Hit) -> Sequence[Reading]:
     if when.day in (Day(offset=0), Day(week=0)) and when.clock is None and when.part is None:
         return (("modified_after", when),)
     return (("modified_after", when), ("modified_before", when))
+
+
+def later_that_day(hit: Hit) -> Sequence[Reading]:
+    """Read "what was recorded yesterday after 09:30": from that time to the end of the day."""
+    day, bound = _of_that_day(hit)
+    today = day.day == Day(offset=0)
+    return (("modified_after", bound),) if today else (("modified_after", bound), ("modified_before", day))
+
+
+def earlier_that_day(hit: Hit) -> Sequence[Reading]:
+    """Read "what was recorded yesterday before 09:30": from the start of the day to that time."""
+    day, bound = _of_that_day(hit)
+    return (("modified_after", day), ("modified_before", bound))
+
+
+def _of_that_day(hit: Hit) -> tuple[When, When | Doubt]:
+    """Give the day that is said first, and the time of it that is said then."""
+    day, clock = hit.all(When)
+    if day.clock or day.part or day.day is None or clock.clock is None or clock.day is not None:
+        return day, Doubt(f"`{hit.words}` does not say exactly which files")
+    return day, replace(clock, day=day.day, words=hit.words)
 
 
 def ahead(slot: str, hit: Hit) -> Sequence[Reading]:
@@ -378,9 +405,10 @@ def flag_amount(slot: str, hit: Hit) -> Sequence[Reading]:
 MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
-        about, ahead, bare_hour, between, day_then_clock, days_or_starts, flag_amount, flag_names, folder,
-        folder_called, full_hour, hours, hours_around, in_days, in_year, lately, left_out_kind, moment, monthly_day,
-        monthly_weekday, of_kind, overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
+        about, ahead, bare_hour, between, day_then_clock, days_or_starts, earlier_that_day, flag_amount, flag_names,
+        folder, folder_called, full_hour, hours, hours_around, in_days, in_year, lately, later_that_day,
+        left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
+        overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
         size_range, times_a_day, weekly, whether_all, who, whole_day,
     )
 }  # fmt: skip

@@ -37,7 +37,8 @@ OPTIONS = frozenset(
 _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
 _TIMES = frozenset({"start", "window", "repeat"})
 # A size or an age, said of the files before it or of all.
-LIMITS = frozenset({"min_size", "max_size", "modified_after", "modified_before"})
+_MOMENTS = frozenset({"modified_after", "modified_before"})
+LIMITS = frozenset({"min_size", "max_size"}) | _MOMENTS
 _HEADS = {kind: re.compile(pattern_of(f"{{{kind}}}")) for kind in ("only", "skip", "not")}
 """How a span may begin that says which files are taken or left out, or that something is not to be."""
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
@@ -145,12 +146,21 @@ def _look_back(result: list[Chosen], scope: _Scope) -> None:
     before = result[-2] if len(result) > 1 and result[-2].last == span.first else None
     if before and before.slots & {"max_size", "min_size"} and span.spoken in listed("all_together"):
         result[-2] = before.doubted("a plan limits the size of each file, and not of all together")
+    if before and _goes_on_with_a_day(before, span):
+        result[-1] = span.doubted(f"say whether it says when to do it, or goes on with `{before.words}`")
     if before and _holds_in_hours(before, span):
         result[-1] = span.doubted(f"say whether it holds for the whole transfer, or is said with `{before.words}`")
     if scope.denied and ends(span.first_word, "lasting") and span.slots & _LOSES and span.is_certain:
         result[-1] = span.doubted(f"say whether it is to be done, after `{scope.denied.words}`")
     if span.facts:
         scope.denied = span if _negates(span) and span.slots & _REACHED else None
+
+
+def _goes_on_with_a_day(before: Chosen, span: Chosen) -> bool:
+    """Say whether a time may be of the day that chooses files beside it: "what was recorded on Monday from 9:00"."""
+    chooses = before.slots - {"weak_action"}
+    times = bool(span.slots) and span.slots <= _TIMES | {"deadline"}
+    return times and bool(chooses) and chooses <= _MOMENTS and span.first_word in listed("goes_on_with_a_day")
 
 
 def _holds_in_hours(before: Chosen, span: Chosen) -> bool:

@@ -171,7 +171,12 @@ def _resolve_changed(step: Step, context: Context, found: Findings) -> None:
         if not isinstance(fact.value, When):
             return Doubt("this is not a time: write one, such as 2026-11-25 14:30")
         both = step.of(("modified_before", "modified_after")[side])
-        same = any(other.value == fact.value for other in both)
+        # "Yesterday", "yesterday from 09:30": a day without a time of its own is from its start, or to its end.
+        same = any(
+            other.value == fact.value
+            or (isinstance(other.value, When) and (other.value.day, None) == (fact.value.day, fact.value.clock))
+            for other in both
+        )
         if (fact.first, fact.last) in pairs and same:
             return moments.span_of(fact.value, context)[side]
         return moments.since(fact.value, context)
