@@ -132,6 +132,7 @@ LOOKS: Mapping[str, Look] = {
     "quality-version": Look("/qos?version=3", "cleo"),
     "quality-editor": Look("/qos?edit=true", "bob"),
     "endpoints": Look("/endpoints", "otto"),
+    "endpoints-probe": Look("/endpoints?probe=%7B%7D", ADMIN),
     "halts": Look("/halts", "otto"),
     "audit": Look("/audit", "otto"),
     "people": Look("/people", ADMIN),

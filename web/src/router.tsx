@@ -32,6 +32,7 @@ import { REFUSED, signedIn, type Refused } from "./api/session";
 import { queryClient } from "./api/query-client";
 import type { Address } from "./plan/asked";
 import { fromAddress, toAddress } from "./plan/intent";
+import { fromAddress as probeFromAddress, type Address as ProbeAddress } from "./probe/asked";
 import { qosQuery, qosVersionsQuery } from "./quality/queries";
 import { day, oneOf, text } from "./search";
 import { Shell } from "./shell/Shell";
@@ -193,6 +194,7 @@ const quality = createRoute({
 const endpoints = createRoute({
   getParentRoute: () => app,
   path: "/endpoints",
+  validateSearch: (search): { probe?: ProbeAddress | undefined } => ({ probe: probeFromAddress(search["probe"]) }),
   loader: ({ context }) => Promise.all([context.client.query({ ...endpointsQuery, staleTime: "static" }), context.client.query({ ...nodesQuery, staleTime: "static" })]),
   component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
 });

@@ -2,6 +2,7 @@
 
 import { Badge, Group, Table, Text } from "@mantine/core";
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
 import { endpointsQuery, meQuery, nodesQuery } from "../api/queries";
@@ -10,6 +11,7 @@ import { visible } from "../format/text";
 import { bytes, count, share } from "../format/units";
 import { t, tn } from "../i18n";
 import { Join } from "../nodes/Join";
+import { ProbeForm } from "../probe/ProbeForm";
 import { Reasoned } from "../transfers/Reasoned";
 import { Listing } from "../ui/Listing";
 import { Act, Card, Empty, Failure, Page, Time } from "../ui/basics";
@@ -19,12 +21,28 @@ import { NodeBadge, OnlineBadge } from "../ui/state";
 import { tell } from "../ui/toasts";
 import classes from "../ui/Table.module.css";
 
+const route = getRouteApi("/app/endpoints");
+
 export function Endpoints() {
+  const { probe } = route.useSearch();
+  const navigate = route.useNavigate();
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: endpoints } = useSuspenseQuery(endpointsQuery);
   const { data: nodes } = useSuspenseQuery(nodesQuery);
+  const actions = (
+    <>
+      <ProbeForm
+        asked={probe}
+        endpoints={endpoints}
+        blocked={whyNot(me, "plan")}
+        open={() => void navigate({ search: { probe: {} } })}
+        close={() => void navigate({ search: {} })}
+      />
+      <Join blocked={whyNot(me, "nodes")} />
+    </>
+  );
   return (
-    <Page title={t("nav.endpoints")} lead={t("endpoints.lead")} actions={<Join blocked={whyNot(me, "nodes")} />}>
+    <Page title={t("nav.endpoints")} lead={t("endpoints.lead")} actions={actions}>
       <Card title={t("endpoints.title")}>
         {endpoints.length === 0 ? <Empty title={t("endpoints.empty")}>{t("endpoints.empty.detail")}</Empty> : <EndpointTable endpoints={endpoints} nodes={nodes} />}
       </Card>

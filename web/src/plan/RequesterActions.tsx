@@ -14,6 +14,7 @@ import { refusal } from "../ui/permissions";
 import { useProof } from "../ui/proof";
 import { Prose } from "../ui/Prose";
 import { tell } from "../ui/toasts";
+import { ofPlan } from "../probe/asked";
 import { fromIntent, toAddress } from "./intent";
 import type { Address } from "./asked";
 import { losses } from "./Losses";
@@ -36,7 +37,8 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
       await client.invalidateQueries({ queryKey: ["transfers"] });
       tell(t("plan.started"));
       // The words stay where they were, to be changed into those of the next one.
-      await navigate(then === "ask" ? { to: "/new", search: asAsked(plan) } : { to: "/transfers/$transfer", params: { transfer: transfer.id } });
+      if (then === "follow") await navigate({ to: "/transfers/$transfer", params: { transfer: transfer.id } });
+      else await navigate(probing(plan) ?? { to: "/new", search: asAsked(plan) });
     },
   });
   const { digest, needs, next_step: next } = plan;
@@ -73,7 +75,7 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
         {!over && digest != null && (
           <Group gap="xs">
             <Act blocked={blocked} size="sm" loading={pending === "follow"} onClick={() => start.mutate({ digest, then: "follow" })}>
-              {t("plan.start")}
+              {t(plan.probe == null ? "plan.start" : "plan.start.probe")}
             </Act>
             <Act variant="default" blocked={blocked} size="sm" loading={pending === "ask"} onClick={() => start.mutate({ digest, then: "ask" })}>
               {t("plan.startAndAsk")}
@@ -89,6 +91,8 @@ export function RequesterActions({ plan, stale, alone = false }: Props) {
 /** The same request in the form or the words it was made of. */
 function Again({ plan }: { plan: Plan }) {
   if (plan.words == null && plan.intent == null) return null;
+  const probe = probing(plan);
+  if (probe !== null) return <Link {...probe}>{t("plan.again")}</Link>;
   return (
     <Link to="/new" search={asAsked(plan)}>
       {t("plan.again")}
@@ -117,6 +121,11 @@ function Drop({ plan }: { plan: Plan }) {
       {drop.isError && <Failure error={drop.error} />}
     </>
   );
+}
+
+/** Where a probe is asked for again: by its intent alone it would be a copy. */
+function probing({ intent, probe }: Plan) {
+  return intent != null && probe != null ? ({ to: "/endpoints", search: { probe: ofPlan(intent, probe) } } as const) : null;
 }
 
 function asAsked({ words, intent }: Plan): Address & { view?: "form" } {

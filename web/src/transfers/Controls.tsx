@@ -10,10 +10,11 @@ import type { ControlRequest, Transfer } from "../api/schema";
 import { bytes, parseRate, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { fromIntent, toAddress, written } from "../plan/intent";
+import { ofPlan } from "../probe/asked";
 import { Act, Failure } from "../ui/basics";
 import { refusal } from "../ui/permissions";
 import { tell } from "../ui/toasts";
-import { intentOf, planAgain } from "./again";
+import { askedBefore, planAgain } from "./again";
 import { Reasoned } from "./Reasoned";
 
 type Dialog = "pause" | "cancel" | "rate";
@@ -99,8 +100,9 @@ function Again({ transfer }: { transfer: Transfer }) {
     onSuccess: ({ id }) => navigate({ to: "/plans/$plan", params: { plan: id } }),
   });
   const change = useMutation({
-    mutationFn: () => intentOf(client, transfer),
-    onSuccess: (intent) => navigate({ to: "/new", search: { view: "form", form: toAddress(fromIntent(intent)) } }),
+    mutationFn: () => askedBefore(client, transfer),
+    onSuccess: ({ intent, probe }) =>
+      navigate(probe === null ? { to: "/new", search: { view: "form", form: toAddress(fromIntent(intent)) } } : { to: "/endpoints", search: { probe: ofPlan(intent, probe) } }),
   });
   const blocked = refusal(transfer, "run_again");
   const error = run.error ?? change.error;

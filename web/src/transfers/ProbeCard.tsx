@@ -20,7 +20,7 @@ export function ProbeCard({ transfer, ended }: { transfer: string; ended: boolea
     <Card title={t("probe.title")}>
       {data.said !== "" && (
         <Text fw={600}>
-          <Prose>{data.said}</Prose>
+          <Prose>{`${data.said.charAt(0).toUpperCase()}${data.said.slice(1)}.`}</Prose>
         </Text>
       )}
       <Listing part label={t("probe.title")} heads={HEADS.map((head) => t(head))}>

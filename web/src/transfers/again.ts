@@ -1,16 +1,22 @@
-/** A transfer that is asked for once more: its own intent, as a new plan or in the form. */
+/** A transfer that is asked for once more: its own intent, as a new plan or in the form. A probe stays a probe. */
 
 import type { QueryClient } from "@tanstack/react-query";
 import { answer, api } from "../api/client";
 import { planQuery } from "../api/queries";
-import type { Plan, Transfer, TransferIntent } from "../api/schema";
+import type { Plan, ProbeBounds, Transfer, TransferIntent } from "../api/schema";
 import { t } from "../i18n";
 
+export interface AskedBefore {
+  intent: TransferIntent;
+  /** Of a probe: without it, the same intent is a copy. */
+  probe: ProbeBounds | null;
+}
+
 /** What a transfer was made of. Times that have passed are left out: they were for that run. */
-export async function intentOf(client: QueryClient, { plan }: Pick<Transfer, "plan">): Promise<TransferIntent> {
-  const { intent } = await client.query(planQuery(plan));
+export async function askedBefore(client: QueryClient, { plan }: Pick<Transfer, "plan">): Promise<AskedBefore> {
+  const { intent, probe } = await client.query(planQuery(plan));
   if (intent == null) throw new Error(t("control.run_again.gone"));
-  return forNow(intent, Date.now());
+  return { intent: forNow(intent, Date.now()), probe: probe ?? null };
 }
 
 export function forNow(intent: TransferIntent, now: number): TransferIntent {
@@ -20,5 +26,5 @@ export function forNow(intent: TransferIntent, now: number): TransferIntent {
 
 /** Has a new plan made of a transfer; nothing runs before it is started. */
 export async function planAgain(client: QueryClient, transfer: Pick<Transfer, "plan">): Promise<Plan> {
-  return answer(api.POST("/api/v1/plans", { body: { intent: await intentOf(client, transfer) } }));
+  return answer(api.POST("/api/v1/plans", { body: await askedBefore(client, transfer) }));
 }

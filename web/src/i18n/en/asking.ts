@@ -202,6 +202,7 @@ export const asking = {
   "plan.transfer.open": "Open the transfer",
   "plan.next": "Next",
   "plan.start": "Start the transfer",
+  "plan.start.probe": "Start the probe",
   "plan.startAndAsk": "Start and ask another",
   "plan.started": "The transfer has started.",
   "plan.confirm": "Confirm this plan",
