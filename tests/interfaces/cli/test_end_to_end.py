@@ -394,8 +394,11 @@ def test_the_doctor_judges_the_host_of_a_node_as_if_it_ran_there(service: Servic
         assert all(there[key] == here[key] for key in there.keys() - changing), part
     assert {one["path"] for one in far.document["host"]["folders"]} == {"src", "dst"}
     assert all(one["free"] > 0 and one["file_system"] for one in far.document["host"]["folders"])
-    unread = {one["what"] for one in far.document["host"]["unread"]}
-    assert "clock" in unread
+    assert far.document["host"]["clock"] == near.document["host"]["clock"]
+    for key in ("rx_ring", "max_rx_ring", "offloads_off"):
+        assert far.document["host"]["interface"][key] == near.document["host"]["interface"][key], key
+    unread = [sorted(one["what"] for one in said.document["host"]["unread"]) for said in (far, near)]
+    assert unread[0] == unread[1]
     assert service.admin.run("doctor", "--node", node, "src", "elsewhere", *asked).document["host"]["unread"]
     refused = anna.run("doctor", "--node", node, "--json")
     assert refused.document["code"] == "forbidden"

@@ -71,9 +71,41 @@ def test_what_a_node_does_not_tell_is_named_and_no_finding() -> None:
     assert why["meminfo"] == "Permission denied (os error 13)"
     assert why["elsewhere"] == "the node exports no such root"
     assert why["gone"] == "the node can't look at its file system"
-    assert {"clock", "rings of out", "offloads of out"} <= why.keys()
+    assert {why[one] for one in ("clock", "rings of out", "offloads of out")} == {
+        "the node is of a release that does not tell it: run `headrace doctor` on its host"
+    }
     checks = {one.check for one in examined(host, None)}
     assert not checks & {Check.MEMORY, Check.CLOCK, Check.RING_BUFFER, Check.OFFLOADS}
+
+
+def test_what_only_system_calls_tell_a_node_makes_and_its_faults_are_found() -> None:
+    link = m.HostInterface(card=True, rx_ring=256, max_rx_ring=4096, offloads_off=["tso", "gro"])
+    told = TOLD.model_copy(update={"interfaces": {"out": link}, "clock_synchronised": False})
+    host = Reader(Told(told)).host([], None)
+    found = {one.check: one for one in examined(host, NetworkPath(10**10, 40, 4, "given"))}
+    assert "tso, gro are off" in found[Check.OFFLOADS].found
+    assert "256 packets and could hold 4096" in found[Check.RING_BUFFER].found
+    assert Check.CLOCK in found
+    assert {"clock", "rings of out", "offloads of out"}.isdisjoint(one.what for one in host.unread)
+
+
+def test_what_the_kernel_did_not_answer_a_node_is_said_with_why_and_is_no_finding() -> None:
+    refused = {"rings of out": "Operation not supported (os error 95)", "clock": "Operation not permitted (os error 1)"}
+    told = TOLD.model_copy(update={"interfaces": {"out": m.HostInterface(card=True)}, "unread": refused})
+    host = Reader(Told(told)).host([], None)
+    why = {one.what: one.why for one in host.unread}
+    assert why["rings of out"] == "not readable here: Operation not supported (os error 95)"
+    assert why["clock"] == "not readable here: Operation not permitted (os error 1)"
+    assert why["offloads of out"] == "not readable here: the node does not say why"
+    checks = {one.check for one in examined(host, NetworkPath(10**10, 40, 4, "given"))}
+    assert not checks & {Check.CLOCK, Check.RING_BUFFER, Check.OFFLOADS}
+
+
+def test_an_interface_that_a_node_does_not_name_is_said() -> None:
+    told = TOLD.model_copy(update={"interfaces": {}, "clock_synchronised": True})
+    why = {one.what: one.why for one in Reader(Told(told)).host([], None).unread}
+    assert why["offloads of out"] == "the node names no such interface"
+    assert "clock" not in why
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "{}", "[1]", '[{"dst": 7}]', '[{"dst": "default"}]', "[[]]"])

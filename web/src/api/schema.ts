@@ -2804,6 +2804,33 @@ export interface components {
          */
         HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "clock_wrong" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_strange" | "root_missing";
         /**
+         * HostInterface
+         * @description A network interface, as its driver says; null is what could not be read.
+         */
+        HostInterface: {
+            /**
+             * Card
+             * @description whether a device is behind it, and so a ring
+             * @default false
+             */
+            card: boolean;
+            /**
+             * Max Rx Ring
+             * @description and could hold
+             */
+            max_rx_ring?: number | null;
+            /**
+             * Offloads Off
+             * @description which of tso, gso, gro is turned off
+             */
+            offloads_off?: string[] | null;
+            /**
+             * Rx Ring
+             * @description received packets that the card's ring holds
+             */
+            rx_ring?: number | null;
+        };
+        /**
          * HostRoot
          * @description A folder that a node exports, by its file system.
          */
@@ -3404,12 +3431,21 @@ export interface components {
          *     is in `unread`, with why.
          */
         NodeHost: {
+            /** Clock Synchronised */
+            clock_synchronised?: boolean | null;
             /** @default {} */
             descriptors: components["schemas"]["Descriptors"];
             /** Files */
             files: {
                 [key: string]: string;
             };
+            /**
+             * Interfaces
+             * @description all but loopback; null: the node is of a release that does not tell
+             */
+            interfaces?: {
+                [key: string]: components["schemas"]["HostInterface"];
+            } | null;
             /** Page Bytes */
             page_bytes: number;
             /**
@@ -5909,6 +5945,7 @@ export type HaltRequest = components['schemas']['HaltRequest'];
 export type Health = components['schemas']['Health'];
 export type HealthCause = components['schemas']['HealthCause'];
 export type HealthCode = components['schemas']['HealthCode'];
+export type HostInterface = components['schemas']['HostInterface'];
 export type HostRoot = components['schemas']['HostRoot'];
 export type Identity = components['schemas']['Identity'];
 export type IdentityLink = components['schemas']['IdentityLink'];

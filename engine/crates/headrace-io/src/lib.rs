@@ -8,6 +8,7 @@ pub mod flow;
 #[doc(hidden)]
 pub mod fuzzing;
 pub mod journal;
+pub mod kernel;
 pub mod landed;
 pub mod probe;
 mod records;

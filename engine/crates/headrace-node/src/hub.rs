@@ -340,7 +340,7 @@ impl Hub {
     ) -> Result<String, Problem> {
         let link = self.shared.link(node)?;
         let to = to.map(|to| to.to_string()).unwrap_or_default();
-        let request = to_node::Message::LookAtHost(crate::proto::LookAtHost { to });
+        let request = to_node::Message::LookAtHost(crate::proto::LookAtHost { to, calls: true });
         if !link.knows(&request) {
             let message = "the node's program is of a release that does not tell of its host: replace it by one of today's";
             return Err(Problem::new(ControlCode::VersionUnsupported, message));

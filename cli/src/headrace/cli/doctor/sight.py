@@ -14,7 +14,8 @@ from headrace.client import models as m
 
 _TOOL_S: Final = 5
 """How long one look by `ip`, `tc` or `ss` may take."""
-_ELSEWHERE: Final = "a node does not tell it: run `headrace doctor` on its host"
+_INTERFACES: Final = Path("/sys/class/net")
+_BEFORE: Final = "the node is of a release that does not tell it: run `headrace doctor` on its host"
 
 
 class Sight(Protocol):
@@ -111,7 +112,8 @@ class Told:
         """Look at what was said."""
         self._host = host
         self._files = {Path(name): text for name, text in host.files.items()}
-        self._folders = {above for path in self._files for above in path.parents}
+        cards = {_INTERFACES / name / "device" for name, one in (host.interfaces or {}).items() if one.card}
+        self._folders = {above for path in self._files for above in path.parents} | cards
         self.page_bytes = host.page_bytes
         self.usable_processors = frozenset(host.usable_processors)
         self.descriptors = (host.descriptors.soft, host.descriptors.hard)
@@ -138,17 +140,38 @@ class Told:
             raise OSError(self._host.unread.get(said, "the node does not tell it"))
         return self._host.tools[said]
 
-    def ring_sizes(self, interface: str) -> tuple[int, int]:  # noqa: ARG002 - of none
+    def ring_sizes(self, interface: str) -> tuple[int, int]:
         """As in the protocol."""
-        raise OSError(_ELSEWHERE)
+        seen = self._interface(interface)
+        if seen.rx_ring is None or seen.max_rx_ring is None:
+            raise self._unreadable(f"rings of {interface}")
+        return seen.rx_ring, seen.max_rx_ring
 
-    def offloads_off(self, interface: str) -> tuple[str, ...]:  # noqa: ARG002 - of none
+    def offloads_off(self, interface: str) -> tuple[str, ...]:
         """As in the protocol."""
-        raise OSError(_ELSEWHERE)
+        seen = self._interface(interface)
+        if seen.offloads_off is None:
+            raise self._unreadable(f"offloads of {interface}")
+        return tuple(seen.offloads_off)
 
     def clock_is_synchronised(self) -> bool:
         """As in the protocol."""
-        raise OSError(_ELSEWHERE)
+        if self._host.interfaces is None:
+            raise OSError(_BEFORE)
+        if self._host.clock_synchronised is None:
+            raise self._unreadable("clock")
+        return self._host.clock_synchronised
+
+    def _interface(self, name: str) -> m.HostInterface:
+        if self._host.interfaces is None:
+            raise OSError(_BEFORE)
+        if name not in self._host.interfaces:
+            message = "the node names no such interface"
+            raise OSError(message)
+        return self._host.interfaces[name]
+
+    def _unreadable(self, what: str) -> OSError:
+        return OSError(f"not readable here: {self._host.unread.get(what, 'the node does not say why')}")
 
     def folder(self, path: Path) -> Folder:
         """Return what the node says of the root of this name."""

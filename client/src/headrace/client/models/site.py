@@ -96,6 +96,15 @@ class Descriptors(Model):
     hard: Count | None = None
 
 
+class HostInterface(Model):
+    """A network interface, as its driver says; null is what could not be read."""
+
+    card: bool = Field(default=False, description="whether a device is behind it, and so a ring")
+    rx_ring: Count | None = Field(default=None, description="received packets that the card's ring holds")
+    max_rx_ring: Count | None = Field(default=None, description="and could hold")
+    offloads_off: list[str] | None = Field(default=None, description="which of tso, gso, gro is turned off")
+
+
 class NodeHost(Model):
     """What the host of a node says of itself; `headrace doctor --node` judges it.
 
@@ -110,6 +119,10 @@ class NodeHost(Model):
     usable_processors: list[int]
     descriptors: Descriptors = Descriptors()
     roots: list[HostRoot] = []
+    interfaces: dict[str, HostInterface] | None = Field(
+        default=None, description="all but loopback; null: the node is of a release that does not tell"
+    )
+    clock_synchronised: bool | None = None
 
 
 _TokenValid = Annotated[int, Field(ge=60, le=7 * 86400)]

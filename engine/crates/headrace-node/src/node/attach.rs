@@ -419,7 +419,7 @@ impl Session {
                     ),
                 };
                 let roots = self.shared.with_settings(|_, roots| roots.clone());
-                return Ok(from_node::Message::Host(host::look(roots, to).await?));
+                return Ok(from_node::Message::Host(host::look(roots, to, request.calls).await?));
             }
             to_node::Message::OpenListing(request) => {
                 let opened = self.open(&request.permit, &request.path)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use headrace_io::kernel;
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::Serialize;
@@ -61,7 +62,7 @@ const OF_EACH: [(&str, &str, &[&str]); 3] = [
         &["cpufreq/scaling_governor"],
     ),
     (
-        "/sys/class/net",
+        INTERFACES,
         "",
         &[
             "speed",
@@ -85,6 +86,7 @@ const OF_A_GROUP: [&str; 9] = [
     "memory.stat",
 ];
 const GROUPS: &str = "/sys/fs/cgroup";
+const INTERFACES: &str = "/sys/class/net";
 
 /// As `client.models.NodeHost` has it.
 #[derive(Debug, Default, Serialize)]
@@ -96,6 +98,23 @@ struct Seen {
     usable_processors: Vec<usize>,
     descriptors: Descriptors,
     roots: Vec<RootSeen>,
+    #[serde(flatten)]
+    calls: Option<Calls>,
+}
+
+/// What only system calls tell; what is missing is in `unread`.
+#[derive(Debug, Default, Serialize)]
+struct Calls {
+    interfaces: BTreeMap<String, InterfaceSeen>,
+    clock_synchronised: Option<bool>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct InterfaceSeen {
+    card: bool,
+    rx_ring: Option<u32>,
+    max_rx_ring: Option<u32>,
+    offloads_off: Option<Vec<&'static str>>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -115,9 +134,20 @@ struct RootSeen {
     inodes: u64,
 }
 
-/// Looks at this host, and at its route to `to`; JSON.
-pub(super) async fn look(roots: Roots, to: Option<IpAddr>) -> Result<String, Problem> {
-    let mut seen = blocking(move || Seen::of_this_host(&roots)).await?;
+/// Looks at this host, and at its route to `to`; JSON. `calls`: also at what only system calls tell.
+pub(super) async fn look(
+    roots: Roots,
+    to: Option<IpAddr>,
+    calls: bool,
+) -> Result<String, Problem> {
+    let looked = move || {
+        let mut seen = Seen::of_this_host(&roots);
+        if calls {
+            seen.call(&within(Path::new(INTERFACES), ""));
+        }
+        seen
+    };
+    let mut seen = blocking(looked).await?;
     for words in tools(to) {
         let said = words.join(" ");
         match printed(&words).await {
@@ -188,6 +218,41 @@ impl Seen {
         }
         self.files.insert(path.to_owned(), text);
         Ok(())
+    }
+
+    /// Asks the kernel for what it writes into no file; `interfaces` are folders of /sys.
+    fn call(&mut self, interfaces: &[PathBuf]) {
+        let mut calls = Calls::default();
+        match kernel::clock_is_synchronised() {
+            Ok(synchronised) => calls.clock_synchronised = Some(synchronised),
+            Err(error) => self.miss("clock", &error),
+        }
+        for folder in interfaces.iter().filter(|folder| folder.is_dir()) {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            // Nothing leaves this host by it.
+            if name == "lo" {
+                continue;
+            }
+            let mut seen = InterfaceSeen {
+                card: folder.join("device").exists(),
+                ..InterfaceSeen::default()
+            };
+            match kernel::offloads_off(&name) {
+                Ok(off) => seen.offloads_off = Some(off),
+                Err(error) => self.miss(&format!("offloads of {name}"), &error),
+            }
+            if seen.card {
+                match kernel::receive_ring(&name) {
+                    Ok(ring) => {
+                        seen.rx_ring = Some(ring.packets);
+                        seen.max_rx_ring = Some(ring.max_packets);
+                    }
+                    Err(error) => self.miss(&format!("rings of {name}"), &error),
+                }
+            }
+            calls.interfaces.insert(name.into_owned(), seen);
+        }
+        self.calls = Some(calls);
     }
 
     fn miss(&mut self, what: &str, error: &io::Error) {
@@ -378,6 +443,32 @@ mod tests {
         };
         assert!(FILES.iter().all(named));
         assert!(!seen.files[Path::new("/proc/cpuinfo")].contains("\n\n"));
+    }
+
+    #[tokio::test]
+    async fn a_hub_of_before_gets_nothing_that_it_does_not_know() {
+        let look_for = async |calls| look(Roots::default(), None, calls).await.expect("JSON");
+        let known = |said: &str| said.contains("interfaces") || said.contains("clock_synchronised");
+        assert!(!known(&look_for(false).await));
+        assert!(known(&look_for(true).await));
+    }
+
+    #[test]
+    fn what_only_system_calls_tell_is_said_or_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let card = folder.path().join("card0");
+        std::fs::create_dir_all(card.join("device")).expect("a card that the kernel does not know");
+        let mut seen = Seen::of_this_host(&Roots::default());
+        seen.call(&[card, PathBuf::from(INTERFACES).join("lo")]);
+        for what in ["offloads of card0", "rings of card0"] {
+            assert!(seen.unread.contains_key(what), "{what}");
+        }
+        let calls = seen.calls.as_ref().expect("they were made");
+        assert!(calls.interfaces["card0"].card);
+        assert_eq!(calls.interfaces.len(), 1, "nothing leaves by loopback");
+        assert_eq!(calls.clock_synchronised.is_none(), seen.unread.contains_key("clock"));
+        let said = serde_json::to_string(&seen).expect("JSON");
+        assert!(said.contains(r#""interfaces":{"card0":{"card":true,"rx_ring":null"#), "{said}");
     }
 
     #[test]
