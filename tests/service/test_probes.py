@@ -195,6 +195,19 @@ async def test_budgets_count_all_legs_while_a_probe_runs_and_what_they_moved_aft
 
 
 @pytest.mark.anyio
+async def test_a_quota_of_files_counts_what_each_leg_of_a_probe_moved(site: Site) -> None:
+    places(site)
+    transfer = await site.ada.submit(await probe(site.ada))
+    await site.ada.end_of(transfer)
+    legs = (await site.ada.port.probed(transfer.id)).legs
+    made, read = 1, 5
+    assert [leg.files for leg in legs] == [made, read, made, read], "20 MiB are one file that is made, or five of 4 MiB"
+    async with site.service.whole.core.database.read() as tx:
+        kept = await tx.get_one(ReservationRow, transfer.id)
+    assert (kept.settled, kept.files) == (True, 2 * made + 2 * read)
+
+
+@pytest.mark.anyio
 async def test_a_leg_whose_node_goes_begins_anew_when_it_is_back(site: Site) -> None:
     places(site)
     transfer = await site.ada.submit(await probe(site.ada, seconds=2, max_bytes=1 << 40))

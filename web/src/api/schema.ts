@@ -4337,6 +4337,12 @@ export interface components {
              */
             error: string;
             /**
+             * Files
+             * @description files that it moved, also when it failed; quotas count them
+             * @default 0
+             */
+            files: number;
+            /**
              * Name
              * @enum {string}
              */

@@ -104,8 +104,8 @@ it("the legs are shown with their rates, what each moved, what limited it, and w
   const probed: Probed = {
     transfer: "tr_1", state: "complete", tightest: "way", said: "the way between the nodes is the tightest stage", evidence: [], remedy: ["a wider way"],
     legs: [
-      { name: "memory_to_memory", bytes: 4_000_000_000, seconds: 3.2, rate_bps: 10_000_000_000, error: "" },
-      { name: "storage_to_memory", bytes: 0, seconds: 0, rate_bps: null, error: "there is no file to read at the source" },
+      { name: "memory_to_memory", bytes: 4_000_000_000, files: 60, seconds: 3.2, rate_bps: 10_000_000_000, error: "" },
+      { name: "storage_to_memory", bytes: 0, files: 0, seconds: 0, rate_bps: null, error: "there is no file to read at the source" },
     ],
   };
   client.setQueryData(probedQuery("tr_1", true).queryKey, probed);

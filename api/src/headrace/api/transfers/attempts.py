@@ -23,7 +23,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.transfers.diagnosis import after_failure
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.probe import measured_leg, stored_legs
+from headrace.api.transfers.probe import files_moved, files_of_legs, measured_leg, stored_legs
 from headrace.api.transfers.receipts import require_whole_move, totals_of
 from headrace.api.transfers.run_state import (
     ATTEMPT_UNKNOWN,
@@ -358,7 +358,7 @@ class Attempts:
                     m.Problem.model_validate_json(row.error),
                 )
                 row.diagnosis = after_failure(found, problem.code).model_dump_json()
-            await settle(tx, row.id, run.moved_bytes, run.progress.files_done - run.progress.files_identical)
+            await settle(tx, row.id, run.moved_bytes, files_of_legs(run.legs) + files_moved(run.progress))
             await self._core.jobs.done(tx, ADVANCE, row.id)
         elif run.moved_bytes:
             await keep(tx, row.id, run.moved_bytes)

@@ -39,16 +39,28 @@ def measured_leg(
 ) -> m.ProbeLeg:
     """Say what the leg measured whose attempt has ended just now."""
     name = NAMES[len(run.legs or ())]
-    moved = run.progress.bytes_durable
+    moved, files = run.progress.bytes_durable, files_moved(run.progress)
     if end.outcome == "failed" or not moved:
         failed = end.message or end.code if end.outcome == "failed" else _NOTHING[name]
-        return m.ProbeLeg(name=name, error=failed)
+        return m.ProbeLeg(name=name, files=files, error=failed)
     seconds, rate_bps = measured.seconds, measured.rate_bps
     if measured.at is None or not rate_bps:
         # It was over before there were two reports.
         seconds = max(1e-3, (now - run.counted.began).total_seconds()) if run.counted else 1e-3
         rate_bps = int(moved * 8 / seconds)
-    return m.ProbeLeg(name=name, bytes=moved, seconds=round(seconds, 3), rate_bps=rate_bps, diagnosis=diagnosis)
+    return m.ProbeLeg(
+        name=name, bytes=moved, files=files, seconds=round(seconds, 3), rate_bps=rate_bps, diagnosis=diagnosis
+    )
+
+
+def files_moved(progress: m.Progress) -> int:
+    """Count what was copied: files that were there already, the same, are none of it."""
+    return progress.files_done - progress.files_identical
+
+
+def files_of_legs(legs: Sequence[m.ProbeLeg] | None) -> int:
+    """Count what the legs that are over moved; a probe is reserved for all of them, and used what each of them took."""
+    return sum(leg.files for leg in legs or ())
 
 
 _NOTHING: Final[dict[m.LegName, str]] = {

@@ -144,14 +144,14 @@ class Told:
         """As in the protocol."""
         seen = self._interface(interface)
         if seen.rx_ring is None or seen.max_rx_ring is None:
-            raise self._unreadable(f"rings of {interface}")
+            raise OSError(self._why(f"rings of {interface}"))
         return seen.rx_ring, seen.max_rx_ring
 
     def offloads_off(self, interface: str) -> tuple[str, ...]:
         """As in the protocol."""
         seen = self._interface(interface)
         if seen.offloads_off is None:
-            raise self._unreadable(f"offloads of {interface}")
+            raise OSError(self._why(f"offloads of {interface}"))
         return tuple(seen.offloads_off)
 
     def clock_is_synchronised(self) -> bool:
@@ -159,7 +159,7 @@ class Told:
         if self._host.interfaces is None:
             raise OSError(_BEFORE)
         if self._host.clock_synchronised is None:
-            raise self._unreadable("clock")
+            raise OSError(self._why("clock"))
         return self._host.clock_synchronised
 
     def _interface(self, name: str) -> m.HostInterface:
@@ -170,8 +170,8 @@ class Told:
             raise OSError(message)
         return self._host.interfaces[name]
 
-    def _unreadable(self, what: str) -> OSError:
-        return OSError(f"not readable here: {self._host.unread.get(what, 'the node does not say why')}")
+    def _why(self, what: str) -> str:
+        return f"not readable here: {self._host.unread.get(what, 'the node does not say why')}"
 
     def folder(self, path: Path) -> Folder:
         """Return what the node says of the root of this name."""

@@ -27,6 +27,7 @@ class ProbeLeg(Model):
 
     name: LegName
     bytes: Count = Field(default=0, description="what arrived and, at a storage, was made durable")
+    files: Count = Field(default=0, description="files that it moved, also when it failed; quotas count them")
     seconds: Annotated[float, Field(ge=0)] = 0
     rate_bps: Count | None = Field(
         default=None, description="null: it could not be measured, for the reason in `error`"
