@@ -24,7 +24,7 @@ async def test_a_transfer_names_its_ceiling_while_it_runs_and_afterwards(site: S
     assert (found.where, found.live, found.transfer) == ("service", True, transfer.id)
     assert {one.name for one in found.evidence} == {"source waits for the ceiling", "rate"}
     assert "headrace rate" in found.remedy[0]
-    assert "rate ceiling" in shown.progress.limiter
+    assert shown.progress.limiter == "its rate ceiling of 8.00 Mb/s holds it back"
 
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     await site.ada.end_of(transfer)

@@ -504,6 +504,27 @@ async def test_nodes_hold_a_transfer_to_its_link_and_its_diagnosis_says_so_until
 
 
 @pytest.mark.anyio
+async def test_nodes_hold_a_transfer_to_the_ceiling_of_its_class_and_its_diagnosis_calls_it_that(site: Site) -> None:
+    large_set(site)
+    await put_in_force(site, LINKED.replace('"uplink" }', f'"uplink", ceiling_bps = {SLOW_BPS} }}'))
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+    await until_durable(site, transfer)
+    found = await site.ada.port.diagnose(transfer.id)
+    async with asyncio.timeout(60):
+        async for _ in site.ada.port.watch(transfer.id):
+            found = await site.ada.port.diagnose(transfer.id)
+            if found.limit in {m.Limit.CEILING, m.Limit.SHARE}:
+                break
+    assert found.said == "the ceiling of its class `bulk` on `uplink`, 8.00 Mb/s, holds it back"
+    assert found.limit is m.Limit.CEILING
+    assert "ceiling_bps" in " ".join(found.remedy)
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+    after = await site.ada.port.diagnose(transfer.id)
+    assert (after.limit, after.live) == (m.Limit.CEILING, False), after.said
+
+
+@pytest.mark.anyio
 async def test_a_deadline_that_a_link_cannot_hold_beside_others_is_infeasible_and_says_who_would_give_way(
     site: Site,
 ) -> None:

@@ -45,6 +45,43 @@ def test_nodes_behind_one_link_divide_it_by_what_runs_there() -> None:
     assert divided.entitled_bps == pytest.approx({"a": 300, "b": 600})
 
 
+@pytest.mark.parametrize(
+    ("rate", "ceiling", "others", "held"),
+    [
+        (900, 300, 0, True),
+        (900, 300, 1, True),
+        (900, 900, 0, False),
+        (900, 2000, 0, False),
+        (900, 500, 9, False),
+        (900, None, 0, False),
+        (None, 300, 0, True),
+        (None, None, 0, False),
+    ],
+)
+def test_the_ceiling_of_a_class_holds_who_fill_it_together_and_nobody_whom_the_link_leaves_less(
+    rate: int | None, ceiling: int | None, others: int, *, held: bool
+) -> None:
+    link = m.QosLink(name="uplink", rate_bps=rate, nodes=["left"])
+    low = m.QosClass(name="low", weight=1, links=[m.QosClassLink(link="uplink", ceiling_bps=ceiling)])
+    kept = m.QosDocument(links=[link], classes=[low, m.QosClass(name="high", weight=1 + others)])
+    path = Path(("uplink",))
+    moving = [Moving("a", "low", "L", "R", path), Moving("b", "low", "L", "F", path)]
+    if others:
+        moving.append(Moving("c", "high", "L", "R", path))
+    expected = {"a": ("uplink", ceiling), "b": ("uplink", ceiling)} if held else {}
+    assert divide(kept, KEYS, moving).capped == expected
+
+
+def test_of_two_links_the_tighter_one_says_whether_a_ceiling_holds() -> None:
+    wan = m.QosLink(name="wan", rate_bps=100, nodes=["right"])
+    low = m.QosClass(name="low", links=[m.QosClassLink(link="uplink", ceiling_bps=300)])
+    moving = [Moving("a", "low", "L", "R", Path(("uplink",), ("wan",)))]
+    assert divide(m.QosDocument(links=[UPLINK, wan], classes=[low]), KEYS, moving).capped == {}
+    wider = wan.model_copy(update={"rate_bps": 400})
+    found = divide(m.QosDocument(links=[UPLINK, wider], classes=[low]), KEYS, moving).capped
+    assert found == {"a": ("uplink", 300)}
+
+
 def test_what_a_node_does_not_use_is_the_others_until_it_wants_it_again() -> None:
     mega = 1_000_000
     link = m.QosLink(name="uplink", rate_bps=900 * mega, nodes=["left", "other"])

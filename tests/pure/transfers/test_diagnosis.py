@@ -276,6 +276,25 @@ def test_a_transfer_that_waits_for_its_share_is_told_its_class_its_links_and_wha
     assert "floor_bps = 1600000000" in " ".join(found.remedy), "twice of what it takes"
 
 
+def test_a_transfer_that_its_classes_ceiling_holds_back_is_told_that_and_no_floor_is_advised() -> None:
+    waits = seen({"send": 3 * S, "share": 14 * S}, RECEIVES, each=IDLE)
+    share = m.TransferShare(
+        transfer="tr_1", qos_class="background", links=["uplink", "wan"], entitled_bps=10 * MB,
+        ceiling_link="wan", ceiling_bps=20 * MB,
+    )  # fmt: skip
+    found = diagnose("tr_1", waits, share=share)
+    assert (found.limit, found.where) == (Limit.CEILING, "service")
+    assert found.said == "the ceiling of its class `background` on `wan`, 20.0 Mb/s, holds it back"
+    assert {one.name: one.value for one in found.evidence}["ceiling of its class"] == 20 * MB
+    assert "raise `ceiling_bps` of class `background` on `wan`" in " ".join(found.remedy)
+    assert "floor" not in " ".join(found.remedy)
+
+
+def test_a_transfer_that_its_own_ceiling_holds_back_is_told_how_high_that_is() -> None:
+    held = seen({"send": 3 * S, "ceiling": 14 * S}, RECEIVES, each=IDLE)
+    assert diagnose("tr_1", held, 5_000_000_000).said == "its rate ceiling of 5.00 Gb/s holds it back"
+
+
 def test_a_share_that_no_window_or_loss_explains_is_none_of_theirs() -> None:
     near = flow(rwnd_limited=S, sndbuf_limited=S, retransmits=40)
     assert diagnose("tr_1", seen(SENDS, RECEIVES, each=near)).limit is Limit.PATH

@@ -5792,6 +5792,17 @@ export interface components {
              */
             actual_bps: number;
             /**
+             * Ceiling Bps
+             * @description that ceiling, for all transfers of the class there
+             */
+            ceiling_bps?: number | null;
+            /**
+             * Ceiling Link
+             * @description where the ceiling of its class holds it back; empty: nowhere
+             * @default
+             */
+            ceiling_link: string;
+            /**
              * Entitled Bps
              * @description its share of its tightest link; null: no cap there
              */

@@ -20,6 +20,8 @@ _FULL: Final = 0.8
 _ROOM: Final = 1.25
 """Who takes less keeps room above that."""
 _LEAST_BPS: Final = 1_000_000
+_CAPPED: Final = 0.98
+"""A class that gets so much of its ceiling is held back by that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class Divided:
     """Where something runs."""
     shared: Mapping[tuple[str, Way], int] = field(default_factory=dict)
     """The rates of links that several nodes stand behind."""
+    capped: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    """Transfers that the ceiling of their class holds back on their tightest link: that link, and the ceiling."""
 
     def rate_of(self, at: At) -> float:
         """Return the rate of a node's part of a link that is shared."""
@@ -122,6 +126,7 @@ def divide(document: m.QosDocument, keys: Mapping[str, str], moving: Sequence[Mo
     entitled: dict[str, float] = {}
     busy: set[At] = set()
     shared: dict[tuple[str, Way], int] = {}
+    held: dict[str, tuple[float, str, float | None]] = {}
     for link in document.links:
         behind = tuple(dict.fromkeys(keys[name] for name in link.nodes if name in keys))
         rules = rules_on(document, link.name)
@@ -129,13 +134,17 @@ def divide(document: m.QosDocument, keys: Mapping[str, str], moving: Sequence[Mo
         for one in ways.values():
             for transfer, bps in one.gets.items():
                 entitled[transfer] = min(bps, entitled.get(transfer, bps))
+            for transfer, (bps, ceiling) in one.holds().items():
+                if transfer not in held or bps < held[transfer][0]:
+                    held[transfer] = bps, link.name, ceiling
         for node in behind:
             told = _alone(link, rules) if len(behind) == 1 else _parts(link, rules, ways, node, len(behind))
             nodes.setdefault(node, {})[link.name] = told
         if len(behind) > 1 and link.rate_bps is not None:
             shared |= {(link.name, way): link.rate_bps for way in WAYS}
             busy |= {(_node(one, way), link.name, way) for way, of in ways.items() for one in of.moving}
-    return Divided(nodes, entitled, frozenset(busy), shared)
+    capped = {transfer: (link, ceiling) for transfer, (_, link, ceiling) in held.items() if ceiling is not None}
+    return Divided(nodes, entitled, frozenset(busy), shared, capped)
 
 
 def _links(one: Moving, way: Way) -> tuple[str, ...]:
@@ -151,12 +160,29 @@ class _Way:
 
     def __init__(self, link: m.QosLink, rules: Mapping[str, OnLink], moving: Sequence[Moving]) -> None:
         self.moving = moving
+        self._rate, self._rules = link.rate_bps, rules
         self.gets: Mapping[str, float] = {}
         self.ought: Mapping[str, float] = {}
         if link.rate_bps is not None:
             self.ought = entitlements(link.rate_bps, link.rest_percent, rules, [_claim(one, None) for one in moving])
             wanted = [_claim(one, one.wants_bps) for one in moving]
             self.gets = entitlements(link.rate_bps, link.rest_percent, rules, wanted)
+
+    def holds(self) -> dict[str, tuple[float, float | None]]:
+        """Return to what each transfer is held here, and the ceiling of its class where it is that."""
+        found: dict[str, tuple[float, float | None]] = {}
+        for name in {one.qos_class for one in self.moving}:
+            of = [one.transfer for one in self.moving if one.qos_class == name]
+            ceiling = self._rules.get(name, OnLink()).ceiling_bps
+            if self._rate is not None:
+                gets = [self.gets.get(transfer, 0.0) for transfer in of]
+                if ceiling is not None and (ceiling >= self._rate or sum(gets) < _CAPPED * ceiling):
+                    ceiling = None
+                found |= {transfer: (bps, ceiling) for transfer, bps in zip(of, gets, strict=True)}
+            elif ceiling is not None:
+                # Without a rate nothing else is shared there, and ceilings hold all the same.
+                found |= {transfer: (ceiling / len(of), ceiling) for transfer in of}
+        return found
 
     def rate_at(self, way: Way, node: str, rate_bps: int) -> float | None:
         """Return the part of a node: what its transfers get, and its part of what nobody takes; `None` without any."""

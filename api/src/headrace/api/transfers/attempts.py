@@ -140,7 +140,7 @@ class Attempts:
         parts.shares.require_readable()
         ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
         write_standing(row, standing)
-        row.durable_before = run.progress.bytes_durable
+        row.durable_before, run.ceiling_bps = run.progress.bytes_durable, row.rate_ceiling_bps
         now, zone = self._core.clock(), self._core.settings.timezone
         if row.attempt > 1 or day_of_start(row, row.created, zone) != day_of(now, zone):
             begin_on(tx, row.id, day_of(now, zone))
@@ -216,7 +216,7 @@ class Attempts:
         try:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 ticket, run.released = await self._parts.signer.ticket(tx, row, run.attempt, run.fence)
-                rate = row.rate_ceiling_bps
+                rate = run.ceiling_bps = row.rate_ceiling_bps
         except Unsettled as unsettled:
             run.renew_at, run.new_rate = None, new_rate
             await self._parts.signer.settle(unsettled)

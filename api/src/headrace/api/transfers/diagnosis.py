@@ -142,6 +142,8 @@ def _link_share(seen: Between, share: m.TransferShare | None) -> m.Diagnosis:
     evidence = [_share(f"{where} waits for its turn on a link", waits), _rate(seen)]
     if share is None:
         return _said(Limit.SHARE, where, "its share of a link holds it back", evidence, _SHOW_QOS)
+    if share.ceiling_bps is not None:
+        return _class_ceiling(share, share.ceiling_bps, evidence)
     links = ", ".join(f"`{link}`" for link in share.links)
     if share.entitled_bps is not None:
         evidence.append(m.Evidence(name="entitled to", value=share.entitled_bps, unit="b/s"))
@@ -154,6 +156,15 @@ def _link_share(seen: Between, share: m.TransferShare | None) -> m.Diagnosis:
         "the class twice what this transfer takes before others share; or a deadline, which is guaranteed"
     )
     return _said(Limit.SHARE, where, said, evidence, _SHOW_QOS, more)
+
+
+def _class_ceiling(share: m.TransferShare, ceiling_bps: int, evidence: list[m.Evidence]) -> m.Diagnosis:
+    """Name the ceiling: no floor and no deadline gives a transfer more than its class may take."""
+    of = f"`{share.qos_class}` on `{share.ceiling_link}`"
+    evidence = [*evidence, m.Evidence(name="ceiling of its class", value=ceiling_bps, unit="b/s")]
+    said = f"the ceiling of its class {of}, {bit_rate(ceiling_bps)}, holds it back"
+    more = f"raise `ceiling_bps` of class {of}, or let policy give it another class (`headrace qos class`)"
+    return _said(Limit.CEILING, "service", said, evidence, _SHOW_QOS, more)
 
 
 def _file_cost(seen: Between) -> m.Diagnosis | None:

@@ -133,6 +133,8 @@ class Run:
     """When its nodes said that they don't know the attempt: its end may be on the way."""
     renew_at: datetime | None = None
     """When its ticket is renewed; `None`: at once."""
+    ceiling_bps: int | None = None
+    """Its own rate ceiling, as its last ticket has it."""
     new_rate: bool = False
     """The ceiling was changed, and its nodes are to be told."""
     end: End | None = None
@@ -177,6 +179,7 @@ class Run:
             starts=row.starts,
             hours=OpenHours.read(json.loads(row.hours)) if row.hours else None,
             qos_class=row.qos_class,
+            ceiling_bps=row.rate_ceiling_bps,
             deadline=row.deadline,
             promised=row.promised,
             attempt=row.attempt,
@@ -232,7 +235,7 @@ class Run:
         """Say what limited the attempt from its beginning to what was measured last."""
         if self.first is None or not self.samples:
             return None
-        return diagnose(self.transfer, Between(self.first, self.samples[-1]), share=self.share, live=False)
+        return diagnose(self.transfer, Between(self.first, self.samples[-1]), self.ceiling_bps, self.share, live=False)
 
     def _note_sample(self, event: AttemptProgress, now: datetime) -> None:
         """Keep what was measured, about once a second, and judge it."""
@@ -244,7 +247,7 @@ class Run:
         if last is None or Between(last, sample).received or Between(last, sample).durable:
             self.moved_at = now
         self.samples.append(sample)
-        found = diagnose(self.transfer, Between(self.samples[0], sample), share=self.share)
+        found = diagnose(self.transfer, Between(self.samples[0], sample), self.ceiling_bps, self.share)
         self.diagnosis = stalled(found, self.moved_at or now, now)
 
     def _remaining(self, event: AttemptProgress, now: datetime) -> Remaining | None:

@@ -250,6 +250,7 @@ def _given_by(held: InForce, policies: PolicySet | None) -> dict[str, list[m.Rul
 
 def _share_view(run: Run, one: Moving, divided: Divided) -> m.TransferShare:
     entitled = divided.entitled_bps.get(run.transfer)
+    ceiling_link, ceiling = divided.capped.get(run.transfer, ("", None))
     return m.TransferShare(
         transfer=run.transfer,
         qos_class=run.qos_class,
@@ -258,4 +259,6 @@ def _share_view(run: Run, one: Moving, divided: Divided) -> m.TransferShare:
         guaranteed_bps=int(one.guaranteed_bps),
         entitled_bps=None if entitled is None else int(entitled),
         actual_bps=run.progress.rate_bps,
+        ceiling_link=ceiling_link,
+        ceiling_bps=None if ceiling is None else int(ceiling),
     )

@@ -179,6 +179,8 @@ class TransferShare(Model):
     guaranteed_bps: Count = Field(default=0, description="that, as far as links have it left")
     entitled_bps: Count | None = Field(default=None, description="its share of its tightest link; null: no cap there")
     actual_bps: Count = Field(default=0, description="what it takes now")
+    ceiling_link: str = Field(default="", description="where the ceiling of its class holds it back; empty: nowhere")
+    ceiling_bps: Count | None = Field(default=None, description="that ceiling, for all transfers of the class there")
 
 
 class QosLinkUse(Model):
