@@ -122,6 +122,50 @@ async def test_what_can_not_be_read_is_not_measured_and_the_rest_is(site: Site) 
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("destination", "said"),
+    [
+        ("archive:/cop", "there is nothing at `archive:/cop`; near it: `archive:/copy`. Correct the path"),
+        ("archive:/copy/deeper", "there is nothing at `archive:/copy/deeper`"),
+        ("archive:/file", "`archive:/file` is no folder"),
+    ],
+)
+async def test_a_probe_to_no_folder_is_refused_when_it_is_planned(site: Site, destination: str, said: str) -> None:
+    places(site)
+    (site.archive / "file").write_bytes(b"x")
+    plan = await probe(site.ada, destination=destination)
+    assert plan.state is m.PlanState.DENIED
+    assert said in plan.state_reason, plan.state_reason
+
+
+@pytest.mark.anyio
+async def test_a_folder_that_goes_after_the_plan_leaves_its_legs_unmeasured_at_once(site: Site) -> None:
+    places(site)
+    plan = await probe(site.ada, max_bytes=MIB)
+    (site.archive / "copy").rmdir()
+    transfer = await site.ada.submit(plan)
+    ended = await site.ada.end_of(transfer)
+    assert (ended.state, ended.attempt) == (m.TransferState.COMPLETE, len(LEGS)), "nothing is tried again"
+    legs = (await site.ada.port.probed(transfer.id)).legs
+    assert [leg.rate_bps is not None for leg in legs] == [True, True, False, False]
+    assert "no folder is at" in legs[2].error
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("destination", "below"), [("archive:/", "archive:/"), ("archive:/copy/", "archive:/copy")])
+async def test_a_probe_writes_below_the_folder_that_is_named_with_or_without_a_slash(
+    site: Site, destination: str, below: str
+) -> None:
+    places(site)
+    plan = await probe(site.ada, destination=destination, max_bytes=MIB)
+    transfer = await site.ada.submit(plan)
+    assert transfer.destination == below
+    await site.ada.end_of(transfer)
+    legs = (await site.ada.port.probed(transfer.id)).legs
+    assert all(leg.rate_bps for leg in legs), legs
+
+
+@pytest.mark.anyio
 async def test_a_probe_needs_what_a_copy_needs(site: Site) -> None:
     places(site)
     bob = await site.person("bob", "requester")

@@ -84,6 +84,7 @@ codes! {
     ProbeOver "probe_over" NeedsChange "The leg of a probe took its time: its result counts.";
     // One file, or the whole attempt; at the end, because the numbers of the others stay.
     SamePlace "same_place" NeedsChange "Source and destination are the same file or folder under two names, or one lies in the other: choose another destination.";
+    DestinationMissing "destination_missing" NeedsChange "No folder is at the destination of the probe, which makes none: make it, or correct the path.";
 }
 
 impl Code {

@@ -92,6 +92,11 @@ const TESTS: &[(Code, &str, &str)] = &[
         "a_source_that_does_not_exist_is_named",
     ),
     (
+        Code::DestinationMissing,
+        "tests/probes.rs",
+        "a_leg_that_writes_where_no_folder_is_says_so_before_anything_moves",
+    ),
+    (
         Code::DestinationChanged,
         "tests/session_rules.rs",
         "invariant_2_only_listed_names_are_replaced_and_only_while_they_are_as_confirmed",

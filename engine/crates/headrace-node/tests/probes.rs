@@ -74,6 +74,26 @@ fn a_leg_of_one_node_leaves_nothing_too() {
 }
 
 #[test]
+fn a_leg_that_writes_where_no_folder_is_says_so_before_anything_moves() {
+    let refused = |pair: &Pair| {
+        headrace_node::session::start(&pair.destination.plane, pair.destination_spec())
+            .expect_err("nowhere to write")
+            .code
+    };
+    let pair_to = |writes| pair(Medium::Memory, writes, MIB);
+    let gone = pair_to(Medium::Storage);
+    std::fs::remove_dir_all(gone.to()).expect("removed");
+    assert_eq!(refused(&gone), Code::DestinationMissing);
+    std::fs::write(gone.to(), "a file").expect("written");
+    assert_eq!(refused(&gone), Code::DestinationNotDirectory);
+
+    let memory = pair_to(Medium::Memory);
+    std::fs::remove_dir_all(memory.to()).expect("removed");
+    let (_, destination) = memory.run();
+    assert_eq!(destination.outcome, Outcome::Complete, "it touches no storage");
+}
+
+#[test]
 fn a_leg_stops_when_its_time_is_over() {
     let mut pair = pair(Medium::Memory, Medium::Memory, 1 << 40);
     pair.ticket.execution.max_files = 16_384;

@@ -99,6 +99,21 @@ class Locations:
             if not self._browsing[person]:
                 del self._browsing[person]
 
+    async def require_folder(self, caller: Caller, folder: ResolvedEndpoint, permit: str) -> None:
+        """Refuse a place where no folder is. Policy has been asked before, and gave the permit."""
+        try:
+            await self._core.hub.browse(permit=permit, path=folder.path, after=None, limit=1)
+        except EngineError as error:
+            if error.code != _UNREADABLE:
+                raise
+            missing = _not_there(folder, error)
+            # Who may write there need not be able to list it.
+            if missing is None:
+                return
+            if missing.nothing:
+                missing.args = (missing.detail + await self.near(caller, folder),)
+            raise missing from error
+
     async def near(self, caller: Caller, place: ResolvedEndpoint) -> str:
         """Name what is beside a place where nothing is and is written nearly so, if the caller may list it there."""
         *folder, name = place.path or ("",)
@@ -140,10 +155,10 @@ class Locations:
         try:
             listing = await self._core.hub.browse(permit=permit, path=folder.path, after=after, limit=limit)
         except EngineError as error:
-            number = re.search(r"\(os error (\d+)\)", str(error)) if error.code == _UNREADABLE else None
-            if not folder.path or number is None or number[1] not in {_NOTHING_THERE, _NO_FOLDER}:
+            missing = _not_there(folder, error)
+            if missing is None:
                 raise
-            raise _NotThere(folder, nothing=number[1] == _NOTHING_THERE) from error
+            raise missing from error
         entries = [_entry(entry) for entry in listing.entries]
         return m.FolderPage(
             endpoint=folder.endpoint,
@@ -177,6 +192,14 @@ class _NotThere(ServiceError):  # noqa: N818 - says what is the case
         super().__init__(Code.UNKNOWN_FOLDER, detail)
         self.folder = folder
         self.nothing = nothing
+
+
+def _not_there(folder: ResolvedEndpoint, error: EngineError) -> _NotThere | None:
+    """Return what is to be said where a node can't list a place because no folder is there."""
+    number = re.search(r"\(os error (\d+)\)", str(error)) if error.code == _UNREADABLE else None
+    if not folder.path or number is None or number[1] not in {_NOTHING_THERE, _NO_FOLDER}:
+        return None
+    return _NotThere(folder, nothing=number[1] == _NOTHING_THERE)
 
 
 def at(known: Known, path: str) -> ResolvedEndpoint:

@@ -138,7 +138,9 @@ class Pipeline:
         read = {"intent": m.PlannedIntent.of(intent), "origins": origins_view(asked.origins)}
         said = sentence_of(intent) if card.probe is None else probe_sentence(intent)
         card = card.model_copy(update={**read, "canonical_sentence": said})
-        route = (await self._route(intent)).taking(include=intent.include, exclude=intent.exclude)
+        route = (await self._route(intent, probes=card.probe is not None)).taking(
+            include=intent.include, exclude=intent.exclude
+        )
         moment = self._locations.moment(asked.caller)
         decision = await self._deciding.run(asker.person, may_plan, self._policies.active, asker, route, moment)
         if decision.outcome != "allowed":
@@ -227,11 +229,12 @@ class Pipeline:
             opens=calendar.opening(self._core.clock()) if calendar else None,
         )
 
-    async def _route(self, intent: m.TransferIntent) -> Route:
+    async def _route(self, intent: m.TransferIntent, *, probes: bool) -> Route:
         async with self._core.database.read() as tx:
             source = await self._locations.resolve(tx, intent.source)
             destination = await self._locations.resolve(tx, intent.destination)
-            route = settle(source, destination)
+            # A probe writes below the folder that is named, where a copy may make one of its source's name.
+            route = settle(replace(source, into=source.into or probes), destination)
             lives = await self._nodes.require_usable(tx, source.node, destination.node)
         if len(lives) > 1 and not any(live.accepts_connections for live in lives.values()):
             raise ServiceError(
@@ -246,6 +249,8 @@ class Pipeline:
     ) -> tuple[Execution, SurveyCounts, m.SurveyCounts]:
         """Find out what would move: by a survey, or by the bounds of a probe."""
         if probe is not None:
+            permit = await self._signer.permit(asker_of(asked.caller.principal), route.destination)
+            await self._locations.require_folder(asked.caller, route.destination, permit.text)
             execution, counts = probing(draft, probe)
             return execution, counts, survey_view(counts)
         survey = await self._survey(asked, route, draft)

@@ -16,6 +16,7 @@ use headrace_core::message::{Hello, Join, MAX_STREAMS, Message};
 use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
 use headrace_core::shares::Links;
+use headrace_core::ticket::Medium;
 use headrace_core::value::Id;
 use headrace_io::buffer::BufferPool;
 use headrace_io::descriptors::Descriptors;
@@ -31,6 +32,7 @@ use rustls::ServerConfig;
 use serde::{Deserialize, Serialize};
 
 use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared, Tuning};
+use super::landing::destination_failure;
 use super::link::{join_token, read_message};
 use super::shares::{Claim, Direction, NodeLinks};
 use super::{binding, lists, run, state_failed};
@@ -240,6 +242,7 @@ impl DataPlane {
         }
         let transfer = ticket.transfer.clone();
         let folder = binding::folder(&spec.state_dir, &transfer);
+        check_folder_of_leg(&self.plane, &spec)?;
         let registration = Registration::new(&self.plane, &spec)?;
         if ticket.leg.is_some() {
             binding::forget_leg(&folder, ticket)?;
@@ -593,6 +596,32 @@ fn check_access(spec: &AttemptSpec) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Whether the folder is there below which a leg of a probe writes. No probe makes one, so that waiting and trying again help nobody.
+fn check_folder_of_leg(plane: &Plane, spec: &AttemptSpec) -> Result<(), Failure> {
+    let ticket = spec.ticket.ticket();
+    let (Role::Destination(root) | Role::Local(_, root)) = &spec.role else {
+        return Ok(());
+    };
+    if ticket.leg.is_none_or(|leg| leg.writes != Medium::Storage) {
+        return Ok(());
+    }
+    let to = &ticket.execution.destination;
+    let storage = plane.storages.target(root, Writing::Buffered);
+    let Err(error) = storage.folder(&to.path) else {
+        return Ok(());
+    };
+    let place = format!("`{}` in root `{}`", to.path, to.root);
+    if error.kind() == std::io::ErrorKind::NotFound {
+        let message = format!("no folder is at {place}, and a probe makes none");
+        return Err(Failure::new(Code::DestinationMissing, message));
+    }
+    match destination_failure(&error, &place, "opening the folder") {
+        failure if failure.code == Code::DestinationNotDirectory => Err(failure),
+        // Whatever else is wrong may pass, as it may for a transfer.
+        _ => Ok(()),
+    }
 }
 
 fn listen_on(plane: &Arc<Plane>, address: SocketAddr) -> Result<SocketAddr, Failure> {

@@ -54,6 +54,7 @@ use parking_lot::{Condvar, Mutex};
 
 use self::conflict::{FailedCursor, ListCursor};
 use self::decide::Intake;
+pub(super) use self::decide::destination_failure;
 use self::epoch::Pending;
 pub use self::finish::{Finished, LAST_FAILED};
 use self::folders::Folders;
