@@ -9,6 +9,7 @@ pub mod code;
 pub mod codec;
 pub mod entry;
 pub mod filter;
+pub mod firefly;
 pub mod growth;
 pub mod integrity;
 pub mod journal;

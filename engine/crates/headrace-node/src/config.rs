@@ -16,7 +16,7 @@ use crate::accounts::Accounts;
 use crate::convert::{MissingRoot, RootInfo};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{MAX_ADDRESSES, MAX_ROOTS};
-use crate::session::Settings;
+use crate::session::{Fireflies, Settings};
 use crate::state::{StateDir, read_bounded, write_durably};
 
 const FILE: &str = "node.toml";
@@ -64,6 +64,9 @@ pub struct DataConfig {
     /// What data connections and copies may take of this machine; read when the node starts.
     #[serde(default)]
     pub limits: Settings,
+    /// Where data connections are told of; `None` nowhere. Read when the node starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fireflies: Option<Fireflies>,
 }
 
 impl Default for DataConfig {
@@ -72,6 +75,7 @@ impl Default for DataConfig {
             listen: "0.0.0.0:0".to_owned(),
             advertise: Vec::new(),
             limits: Settings::default(),
+            fireflies: None,
         }
     }
 }
@@ -198,7 +202,9 @@ impl Config {
                 "more than {MAX_ROOTS} roots or {MAX_ADDRESSES} addresses"
             ));
         }
-        if let Err(message) = self.data.limits.check() {
+        let fireflies = self.data.fireflies.as_ref();
+        let checked = self.data.limits.check();
+        if let Err(message) = checked.and_then(|()| fireflies.map_or(Ok(()), Fireflies::check)) {
             return invalid(message);
         }
         for (index, root) in self.roots.iter().enumerate() {
@@ -482,6 +488,34 @@ mod tests {
         let why = now.why_missing("data").expect("a reason");
         assert!(why.contains("is not mounted at"), "{why}");
         assert!(!now.is_one_back(&config));
+    }
+
+    #[test]
+    fn fireflies_are_off_until_they_are_set_and_their_settings_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = StateDir::open(folder.path()).expect("a state folder");
+        let load = |table: &str| {
+            let text = format!("name = 'x'\n[data]\nlisten = ''\n{table}\n");
+            std::fs::write(Config::path(&state), text).expect("own file");
+            Config::load(&state)
+        };
+        let fireflies = |table: &str| load(table).expect("good").expect("settings").data.fireflies;
+        assert_eq!(fireflies(""), None);
+        let table = "[data.fireflies]\ncollector = 'c.example.org:10514'\nexperiment = 14\nactivity = 1\n\
+                     [data.fireflies.classes.instrument]\nactivity = 9";
+        let set = fireflies(table).expect("they are on");
+        assert_eq!(
+            (set.every_s, set.classes["instrument"].activity),
+            (60, Some(9))
+        );
+        let config = load(table).expect("good").expect("settings");
+        config.save(&state).expect("saved");
+        assert_eq!(Config::load(&state).expect("good"), Some(config));
+        let problem = load(&table.replace("14", "1024")).expect_err("refused");
+        assert!(
+            problem.message.contains("`fireflies.experiment` is 1024"),
+            "{problem}"
+        );
     }
 
     #[test]

@@ -90,7 +90,11 @@ fn a_leg_that_writes_where_no_folder_is_says_so_before_anything_moves() {
     let memory = pair_to(Medium::Memory);
     std::fs::remove_dir_all(memory.to()).expect("removed");
     let (_, destination) = memory.run();
-    assert_eq!(destination.outcome, Outcome::Complete, "it touches no storage");
+    assert_eq!(
+        destination.outcome,
+        Outcome::Complete,
+        "it touches no storage"
+    );
 }
 
 #[test]

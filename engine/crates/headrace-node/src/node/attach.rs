@@ -419,7 +419,9 @@ impl Session {
                     ),
                 };
                 let roots = self.shared.with_settings(|_, roots| roots.clone());
-                return Ok(from_node::Message::Host(host::look(roots, to, request.calls).await?));
+                return Ok(from_node::Message::Host(
+                    host::look(roots, to, request.calls).await?,
+                ));
             }
             to_node::Message::OpenListing(request) => {
                 let opened = self.open(&request.permit, &request.path)?;

@@ -52,6 +52,11 @@ impl DataMover {
         let identity = Identity::new(&key)
             .map_err(|error| Problem::new(ControlCode::Internal, error.to_string()))?;
         let plane = DataPlane::start(identity, listen, data.limits).map_err(problem)?;
+        if let Some(fireflies) = &data.fireflies {
+            plane
+                .tell_of_connections(fireflies.clone())
+                .map_err(problem)?;
+        }
         Ok(Arc::new(Self {
             plane,
             key,

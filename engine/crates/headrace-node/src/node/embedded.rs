@@ -48,11 +48,12 @@ pub async fn start(embedded: Embedded) -> Result<Node, Problem> {
     for root in &roots {
         root.check_name()?;
     }
+    let joined = Config::load(&state)?.and_then(|config| Some((config.hub.clone()?, config)));
+    let kept = joined.as_ref().map(|(_, config)| config.data.clone());
     let data = DataConfig {
         listen: data_listen,
-        ..DataConfig::default()
+        ..kept.unwrap_or_default()
     };
-    let joined = Config::load(&state)?.and_then(|config| Some((config.hub.clone()?, config)));
     if let Some((hub, config)) = joined {
         // What it exports and where its hub is are said at every start; whom it obeys, and the hub's key, when it joined.
         let hub = HubConfig {

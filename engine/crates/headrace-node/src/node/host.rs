@@ -135,11 +135,7 @@ struct RootSeen {
 }
 
 /// Looks at this host, and at its route to `to`; JSON. `calls`: also at what only system calls tell.
-pub(super) async fn look(
-    roots: Roots,
-    to: Option<IpAddr>,
-    calls: bool,
-) -> Result<String, Problem> {
+pub(super) async fn look(roots: Roots, to: Option<IpAddr>, calls: bool) -> Result<String, Problem> {
     let looked = move || {
         let mut seen = Seen::of_this_host(&roots);
         if calls {
@@ -466,9 +462,15 @@ mod tests {
         let calls = seen.calls.as_ref().expect("they were made");
         assert!(calls.interfaces["card0"].card);
         assert_eq!(calls.interfaces.len(), 1, "nothing leaves by loopback");
-        assert_eq!(calls.clock_synchronised.is_none(), seen.unread.contains_key("clock"));
+        assert_eq!(
+            calls.clock_synchronised.is_none(),
+            seen.unread.contains_key("clock")
+        );
         let said = serde_json::to_string(&seen).expect("JSON");
-        assert!(said.contains(r#""interfaces":{"card0":{"card":true,"rx_ring":null"#), "{said}");
+        assert!(
+            said.contains(r#""interfaces":{"card0":{"card":true,"rx_ring":null"#),
+            "{said}"
+        );
     }
 
     #[test]

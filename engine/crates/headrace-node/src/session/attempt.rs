@@ -372,6 +372,11 @@ impl Shared {
         self.ticket.lock().ticket().clone()
     }
 
+    /// Of which class the transfer is.
+    pub(super) fn class(&self) -> Label {
+        self.ticket.lock().ticket().execution.qos_class.clone()
+    }
+
     /// Whether the attempt may go on.
     ///
     /// # Errors

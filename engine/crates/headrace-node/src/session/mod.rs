@@ -38,6 +38,7 @@ mod binding;
 pub mod counters;
 mod destination;
 mod diagnosis;
+mod fireflies;
 mod flows;
 pub mod landing;
 mod ledger;
@@ -58,6 +59,7 @@ pub use self::attempt::{
     StopReason, Tuning,
 };
 pub use self::counters::StageTimes;
+pub use self::fireflies::{Fireflies, OfClass};
 pub use self::flows::Side;
 pub use self::plane::{DataPlane, Settings, forget, start};
 pub use headrace_io::flow::Flow;

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use headrace_core::access::Access;
@@ -17,7 +17,7 @@ use headrace_core::name::RelPath;
 use headrace_core::sealed::PublicKey;
 use headrace_core::shares::Links;
 use headrace_core::ticket::Medium;
-use headrace_core::value::Id;
+use headrace_core::value::{Id, Label};
 use headrace_io::buffer::BufferPool;
 use headrace_io::descriptors::Descriptors;
 use headrace_io::disk::DiskPool;
@@ -32,6 +32,7 @@ use rustls::ServerConfig;
 use serde::{Deserialize, Serialize};
 
 use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared, Tuning};
+use super::fireflies::{Fireflies, Reported, Reporter};
 use super::landing::destination_failure;
 use super::link::{join_token, read_message};
 use super::shares::{Claim, Direction, NodeLinks};
@@ -162,6 +163,8 @@ pub(super) struct Plane {
     /// Destinations that are written to: folder of the root, path below it, and by which transfer.
     destinations: Mutex<Vec<(PathBuf, RelPath, Id)>>,
     links: NodeLinks,
+    /// Tells of connections, where that is set.
+    fireflies: OnceLock<Reporter>,
     probes: Probes,
     strangers: Arc<Strangers>,
     early: AtomicUsize,
@@ -205,6 +208,7 @@ impl DataPlane {
             attempts_changed: Condvar::new(),
             destinations: Mutex::default(),
             links: NodeLinks::default(),
+            fireflies: OnceLock::new(),
             probes: Probes::default(),
             strangers: Arc::default(),
             early: AtomicUsize::new(0),
@@ -231,6 +235,16 @@ impl DataPlane {
     /// Schedule these links from now on, and no others.
     pub fn set_links(&self, links: &Links) {
         self.plane.links.set(links);
+    }
+
+    /// Tell a collector of the data connections over which this node sends, from now on; once.
+    ///
+    /// # Errors
+    /// [`Code::StateFailed`] when the thread that does so cannot be started.
+    pub fn tell_of_connections(&self, settings: Fireflies) -> Result<(), Failure> {
+        let reporter = Reporter::start(settings).map_err(state_failed)?;
+        let _ = self.plane.fireflies.set(reporter);
+        Ok(())
     }
 
     fn begin(&self, spec: AttemptSpec) -> Result<AttemptHandle, Failure> {
@@ -403,6 +417,11 @@ impl Plane {
     /// How large files are best written below this root.
     pub(super) fn writing(&self, root: &Root) -> Writing {
         self.probes.writing(root)
+    }
+
+    /// Tell of a connection over which a transfer of this class sends, where connections are told of.
+    pub(super) fn report(&self, socket: &Arc<TcpStream>, class: &Label) -> Option<Reported<'_>> {
+        self.fireflies.get()?.report(socket, class)
     }
 
     fn attempt(&self, transfer: &Id) -> Option<Arc<Shared>> {

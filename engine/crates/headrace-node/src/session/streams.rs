@@ -12,7 +12,7 @@ use headrace_core::message::{MAX_JOINS, MAX_STREAMS};
 use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
-use super::attempt::Arrival;
+use super::attempt::{Arrival, Role};
 use super::counters::{add, read};
 use super::link::{Guard, shared_socket};
 use super::run::{Connected, Context, Joining, PAUSES, join};
@@ -182,10 +182,14 @@ impl<'a> Streams<'a> {
         };
         let streams = &shared.counters.streams;
         guard.watch(Some(number), Arc::clone(&socket));
-        let listed = shared.flows.join(number, socket);
+        let listed = shared.flows.join(number, Arc::clone(&socket));
+        // The end that sends tells of a connection: both would count it twice.
+        let reported = matches!(self.context.spec.role, Role::Source(_))
+            .then(|| self.context.plane.report(&socket, &shared.class()))
+            .flatten();
         add(streams, 1);
         let over = work(number, stream);
-        drop(listed);
+        drop((listed, reported));
         add(streams, 1_u64.wrapping_neg());
         guard.forget(number);
         self.end(number, 0);

@@ -803,7 +803,11 @@ impl From<Failure> for Stop {
 }
 
 /// What a storage error means for one name.
-pub(in crate::session) fn destination_failure(error: &io::Error, place: &str, doing: &str) -> Failure {
+pub(in crate::session) fn destination_failure(
+    error: &io::Error,
+    place: &str,
+    doing: &str,
+) -> Failure {
     let code = match error.kind() {
         _ if is_shortage(error) => Code::TooBusy,
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
