@@ -200,6 +200,35 @@ PLANTED = [
         "source",
     ),
     Planted(
+        "a source whose container gets little processor time, where the kernel does not count all of the wait",
+        seen({"read": S, "hash": S, "send": 17 * S}, RECEIVES, each=replace(IDLE, cpu=S // 2, cpu_wait=S)),
+        Limit.SOURCE_CPU,
+        "source",
+        "limits of containers",
+    ),
+    Planted(
+        "a slow destination below a ceiling, whose memory still takes what the ceiling lets through",
+        seen(
+            {"send": 3 * S, "ceiling": 14 * S},
+            {"receive": 15 * S, "write": S, "commit": 4 * S},
+            each=IDLE,
+            bytes_durable=40 * MB,
+        ),
+        Limit.DESTINATION_STORAGE,
+        "destination",
+    ),
+    Planted(
+        "a ceiling below what the destination's storage takes, which syncs now and then",
+        seen(
+            {"send": 3 * S, "ceiling": 14 * S},
+            {"receive": 15 * S, "write": S, "commit": 2 * S},
+            each=IDLE,
+            bytes_durable=100 * MB,
+        ),
+        Limit.CEILING,
+        "service",
+    ),
+    Planted(
         "a share of the link of its source",
         seen({"send": 3 * S, "share": 14 * S}, RECEIVES, each=IDLE),
         Limit.SHARE,

@@ -66,10 +66,12 @@ def _verdict(seen: Between, ceiling_bps: int | None, share: m.TransferShare | No
     held_s = seen.stage_s("source", "ceiling", "share") + seen.stage_s("destination", "share")
     if idle and held_s < _MOST * seen.seconds:
         return _idle(seen)
-    if seen.stage_share("source", "ceiling") >= _MOST:
-        return _ceiling(seen, ceiling_bps)
-    if max(_waits_for_share(seen).values()) >= _MOST:
-        return _link_share(seen, share)
+    # Until the destination's memory is full, a ceiling above what its storage takes holds the source back.
+    if not _lags(seen):
+        if seen.stage_share("source", "ceiling") >= _MOST:
+            return _ceiling(seen, ceiling_bps)
+        if max(_waits_for_share(seen).values()) >= _MOST:
+            return _link_share(seen, share)
     return next((found for rule in _RULES if (found := rule(seen)) is not None), _tightest(seen))
 
 
@@ -188,16 +190,14 @@ def _file_cost(seen: Between) -> m.Diagnosis | None:
 
 def _destination_storage(seen: Between) -> m.Diagnosis | None:
     share = seen.stage_share("destination", "write", "commit")
-    # Memory may take for a while what the storage does not: then syncing goes on all the time.
-    syncs = _syncs(seen)
-    lags = syncs >= _MOST and seen.durable < _MOST * seen.received
+    lags = _lags(seen)
     if share < _MOST and not lags:
         return None
     takes_bps = int(seen.durable * 8 / seen.seconds) if lags else seen.rate_bps
     evidence = [_share("destination writes and syncs", share), _rate(seen)]
     if lags:
         evidence += [
-            _share("of the time it syncs", syncs),
+            _share("of the time it syncs", _syncs(seen)),
             m.Evidence(name="made durable", value=takes_bps, unit="b/s"),
         ]
     said = f"the destination's storage takes {bit_rate(takes_bps)}"
@@ -232,8 +232,8 @@ def _processor(seen: Between) -> m.Diagnosis | None:
     return _said(limit, side, f"the processor of the {side} is busy", evidence, _MORE_CPU)
 
 
-def _stages_of_processor(seen: Between) -> m.Diagnosis | None:
-    """Where the kernel does not count a thread's time, hashing and idle connections tell."""
+def _hashing(seen: Between) -> m.Diagnosis | None:
+    """Where the kernel does not count a thread's time, hashing tells."""
     if any(seen.flow_sum("cpu", side) for side in _SIDES):
         return None
     sides: tuple[tuple[Limit, Literal["source", "destination"], str], ...] = (
@@ -245,6 +245,15 @@ def _stages_of_processor(seen: Between) -> m.Diagnosis | None:
         if share >= _MOST:
             said = f"the processor of the {side} is busy hashing"
             return _said(limit, side, said, [_share(f"{side} hashes", share), _rate(seen)], _MORE_CPU)
+    return None
+
+
+def _encrypting(seen: Between) -> m.Diagnosis | None:
+    """Name a source that is sending while its connections are idle: it computes, or may not.
+
+    A thread that waits for the network leaves its connection busy. What the kernel counts of threads may hold less of
+    a wait than a container's limit makes (a run of `source_cpu` in docs/benchmarks/verdicts.json, called `path`).
+    """
     idle = 1 - _busy_share(seen)
     share = seen.stage_share("source", "send")
     if seen.flows("source") and share >= _MOST and idle >= _MOST:
@@ -358,7 +367,8 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _processor,
     _destination_storage,
     _source_storage,
-    _stages_of_processor,
+    _hashing,
+    _encrypting,
     _receive_window,
     _send_buffer,
     _loss,
@@ -422,6 +432,11 @@ def _is_one_far_stream(seen: Between) -> bool:
 def _syncs(seen: Between) -> float:
     """Return the share of the time in which the destination syncs and names, which one thread does for all streams."""
     return min(1.0, seen.stage_s("destination", "commit") / seen.seconds)
+
+
+def _lags(seen: Between) -> bool:
+    """Say whether memory takes for a while what the destination's storage does not: then it syncs all the time."""
+    return _syncs(seen) >= _MOST and seen.durable < _MOST * seen.received
 
 
 def _busy_share(seen: Between) -> float:
