@@ -589,7 +589,7 @@ def test_a_person_changes_the_password_and_comes_back_by_a_new_link(service: Ser
 def test_whoever_is_disabled_loses_everything_and_the_command_says_how_they_come_back(service: Service) -> None:
     admin, _ = service.admin, service.person("max", "viewer")
     found = next(one["id"] for one in admin.run("people", "--json").items if one["name"] == "max")
-    assert "Say --yes" in admin.run("people", "disable", "max").err
+    assert "give --yes" in admin.run("people", "disable", "max").err
     with at_terminal("people", "disable", "max", **admin.environment) as person:
         person.wait_for(r"Disable max\? \[y/N\]")
         person.type("n")

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import typer
 from tests.interfaces.cli.test_terminal import AT, DIGEST, plan, transfer
 from tests.interfaces.client.scripted import Script, answer, problem, scripted_service
 from typer.testing import CliRunner
@@ -21,6 +22,7 @@ from headrace.api.errors import CannotStart
 from headrace.auth import TOKEN_SCOPES, AuthCode, AuthError
 from headrace.auth.passwords import MIN_PASSWORD
 from headrace.cli import node_keys, people
+from headrace.cli.command import Command, run
 from headrace.cli.main import app
 from headrace.cli.people import LEAST_PASSWORD, _with_new_password
 from headrace.cli.probe import probe
@@ -315,12 +317,89 @@ def test_the_document_of_a_token_that_is_no_good_names_its_variable_too(script: 
         ["halt", "everything", "x", "--reason", "x", "--json"],
         ["cp", "--json"],
         ["status", "--limit", "500", "--json"],
+        ["interpret", "--json"],
+        ["interpret", "copy", "--in", "cases.jsonl", "--json"],
+        ["interpret", "copy", "--context", "/nowhere/x", "--json"],
+        ["audit", "verify", "--heads", "x", "--json"],
+        ["audit", "verify", "--data", "/nowhere", "--json"],
+        ["audit", "verify-received", "/nowhere/x", "--key", "k", "--json"],
+        ["auth", "check", "nobody", "--json"],
+        ["serve", "--allow-root", "--root", "x", "--json"],
+        ["signer", "run", "--socket", "x", "--service-account", "no-such-account", "--public-url", "x", "--json"],
     ],
 )
 def test_wrong_usage_is_one_document_for_programs(tmp_path: Path, arguments: list[str]) -> None:
     code, out, _ = ran(arguments, tmp_path)
     assert (code, json.loads(out)["code"]) == (2, "invalid_request")
     assert json.loads(out)["detail"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["secrets", "rotate", "--data", "/nowhere"],
+        ["ca", "rotate-authority", "--data", "/nowhere"],
+        ["ca", "rotate-hub", "--data", "/nowhere"],
+        ["move-store", "--data", "/nowhere"],
+        ["signer", "passkeys", "--state", "/nowhere"],
+        ["signer", "accept", "x", "--state", "/nowhere"],
+        ["signer", "remove", "x", "--state", "/nowhere"],
+        ["signer", "policy", "/nowhere/x", "--state", "/nowhere"],
+        ["signer", "rotate", "--state", "/nowhere"],
+    ],
+)
+def test_what_stands_against_a_command_of_the_service_is_one_document_for_programs(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    code, out, told = ran([*arguments, "--json"], tmp_path)
+    assert (code, json.loads(out)["code"]) == (1, "failed"), told
+    assert json.loads(out)["detail"] in told
+    assert told.startswith("headrace ")
+    assert "Errno" not in told
+
+
+def test_a_check_of_the_audit_chain_at_a_service_ends_as_every_command_that_asks_one(
+    script: Script, tmp_path: Path
+) -> None:
+    code, out, told = ran(["audit", "verify", "--json"], tmp_path)
+    assert (code, json.loads(out)["code"], "[service_unreachable]" in told) == (7, "service_unreachable", True), told
+    script.answers = [problem("not_signed_in", 401)]
+    code, out, told = ran(["audit", "verify", "--json"], tmp_path, script.url)
+    assert (code, json.loads(out)["code"], "`headrace login`" in told) == (8, "not_signed_in", True), told
+
+
+NOTHING: dict[str, Any] = {"items": []}
+PERSON: dict[str, Any] = {"id": "pn_1", "name": "bob", "kind": "person", "roles": [], "groups": [], "state": "active"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answers", "end"),
+    [
+        (["policy", "show", "99"], [NOTHING], (1, "unknown_policy")),
+        (["policy", "show"], [NOTHING], (1, "unknown_policy")),
+        (["qos", "text", "99"], [NOTHING], (1, "unknown_qos")),
+        (["qos", "diff", "99"], [NOTHING], (1, "unknown_qos")),
+        (["ca", "revoke", "dtn9"], [NOTHING], (1, "unknown_node")),
+        (["people", "disable", "bob"], [{"items": [PERSON | {"created": AT}]}], (5, "needs_yes")),
+        (["again", "tr_1"], [transfer("complete"), plan(intent=None)], (1, "failed")),
+    ],
+)
+def test_a_command_that_ends_without_a_result_writes_one_document_all_the_same(
+    script: Script, tmp_path: Path, arguments: list[str], answers: list[Any], end: tuple[int, str]
+) -> None:
+    script.answers = [answer(one) for one in answers]
+    code, out, told = ran([*arguments, "--json"], tmp_path, script.url)
+    assert (code, json.loads(out)["code"]) == end, told
+    assert json.loads(out)["detail"]
+
+
+def test_a_command_that_is_interrupted_writes_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    def work(_: Command) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as ended:
+        run(work, as_json=True)
+    assert (ended.value.exit_code, json.loads(capsys.readouterr().out)["code"]) == (130, "interrupted")
 
 
 def test_what_a_program_behind_two_dashes_is_given_asks_for_no_document(tmp_path: Path) -> None:

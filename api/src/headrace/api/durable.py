@@ -20,6 +20,7 @@ _REMEDY: Final = {
     errno.ESTALE: "mount its file system again",
     errno.EIO: "look at that disk",
 }
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def write_whole(descriptor: int, content: bytes) -> None:
@@ -77,9 +78,26 @@ def place_in_words(error: OSError, folder: Path | None = None) -> str:
 
 def in_words(error: OSError) -> str:
     """Say what the system says; of a full disk also that what was to be replaced is as it was."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return f"{error}; nothing has changed: make room, and run it again"
-    return str(error)
+    said = file_in_words(error)
+    return f"{said}; nothing has changed: make room, and run it again" if error.errno in _FULL else said
+
+
+def file_in_words(error: OSError) -> str:
+    """Say what the system did not allow with a file, without its numbers; messages of our own stay as they are."""
+    if error.errno is None:
+        return str(error)
+    said = (error.strerror or str(error)).lower()
+    if error.filename is None:
+        return said
+    name = os.fsdecode(error.filename)
+    if error.errno in _FULL:
+        return f"`{name}`: {said}"
+    if error.errno == errno.ENOENT:
+        folder = Path(name).parent
+        return (
+            f"there is no `{name}`" if folder.is_dir() else f"there is no folder `{folder}`: make it, or name another"
+        )
+    return f"`{name}`: {said}; give another file, or let this account use it"
 
 
 def sync_folder(folder: Path) -> None:

@@ -5,7 +5,7 @@ import os
 import sys
 import webbrowser
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import typer
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -41,6 +41,10 @@ class Out:
     def __init__(self, *, as_json: bool) -> None:
         """Write for people, or with `as_json` for programs."""
         self.as_json = as_json
+        self.documented = False
+        """Whether a document was written."""
+        self.noted = ""
+        """The last line that is no result, also one that programs do not get."""
         self.notes = _console(to_stderr=True)
         quiet = Console(quiet=True)
         self.aside = quiet if as_json else self.notes
@@ -67,6 +71,7 @@ class Out:
 
     def note(self, text: str, style: str = "") -> None:
         """Write a line that is no result: what happens, what to do next; under `--json` only what went wrong (red)."""
+        self.noted = text
         if self.as_json and style != _WRONG:
             return
         self.tell(text, style)
@@ -91,6 +96,7 @@ class Out:
         content = TypeAdapter(Any).dump_json(value, indent=indent)
         sys.stdout.write(content.decode() + "\n")
         sys.stdout.flush()
+        self.documented = True
 
 
 class Command:
@@ -129,7 +135,7 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
         if wanted is None:
             raise
         if not command.out.at_terminal:
-            command.out.tell("Nobody is there to type a password: run this at a terminal, or use the console.")
+            command.out.tell("There is no terminal to type a password at: run this at one, or use the console.")
             raise
         command.out.tell(error.problem.detail)
     for _ in range(PASSWORD_TRIES - 1):
@@ -145,6 +151,14 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
 def _with_password(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]]) -> T:
     password = str(typer.prompt("Your password", hide_input=True, err=True))
     return command.wait(call(request.model_copy(update={"password": password})))
+
+
+def agreed(out: Out, question: str) -> bool:
+    """Ask a person a question; where nobody can be asked, that is a no."""
+    if out.interactive and typer.confirm(question, err=True):
+        return True
+    out.note("Nothing was done." if out.interactive else "Nothing was done: give --yes, or run this at a terminal.")
+    return False
 
 
 async def whole_list(read: Callable[[str | None], Coroutine[Any, Any, Page[T]]]) -> Page[T]:
@@ -188,8 +202,10 @@ def run(work: Callable[[Command], Exit | None], *, as_json: bool) -> NoReturn:
     except OSError as error:
         if error.filename is None:  # a closed pipe is the caller's wish, anything else a fault of ours
             raise
-        out.note(f"headrace: {error.filename}: {error.strerror}", "red")
+        out.note(f"headrace: {error.filename}: {error.strerror}", _WRONG)
         code = Exit.FAILED
+    if code != Exit.DONE and not out.documented:
+        out.document(_stopped(out.noted, code))
     raise typer.Exit(code)
 
 
@@ -199,16 +215,29 @@ def tell(out: Out, error: HeadraceError) -> Exit:
     code = exit_of(problem)
     if problem.code == "not_signed_in":
         problem = problem.model_copy(update={"detail": _not_signed_in()})
-    out.note(f"headrace: {problem.detail} [{problem.code}]", "red")
+    out.note(f"headrace: {problem.detail} [{problem.code}]", _WRONG)
     out.document(problem)
     return code
 
 
 def misused(out: Out, said: str) -> Exit:
     """Say what is wrong with how a command was called, for people or as the JSON document; returns the exit code."""
-    out.tell(said, _WRONG)
-    out.document(Problem(title="Wrong usage", status=422, code="invalid_request", detail=said))
+    out.note(said, _WRONG)
     return Exit.USAGE
+
+
+_STOPPED: Final = {
+    Exit.USAGE: ("Wrong usage", 422, "invalid_request"),
+    Exit.NEEDS_YES: ("Needs a yes", 409, "needs_yes"),
+    Exit.INTERRUPTED: ("Interrupted", 409, "interrupted"),
+}
+"""Title, status and code of the ends that have a code of their own; that of all others is `failed`."""
+
+
+def _stopped(said: str, code: Exit) -> Problem:
+    """Make the document of a command that ended without a result and without a refusal of the service."""
+    title, status, name = _STOPPED.get(code, ("Failed", 500, "failed"))
+    return Problem(title=title, status=status, code=name, detail=said)
 
 
 def _not_signed_in() -> str:

@@ -122,8 +122,12 @@ class _Commands(TyperGroup):
                 self._document(error.format_message())
             raise
 
+    @property
+    def _as_json(self) -> bool:
+        return "--json" in takewhile(lambda one: one != "--", self._given)
+
     def _document(self, detail: str) -> None:
-        if "--json" not in takewhile(lambda one: one != "--", self._given):
+        if not self._as_json:
             return
         from headrace.client.models import Problem  # noqa: PLC0415 - keeps imports out of `--help`
 
@@ -140,9 +144,20 @@ class _Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's
-        """Run the command; wrong usage is told to programs as well."""
-        with self._documented():
-            return self._invoke(ctx)
+        """Run the command; wrong usage is told to programs as well, and so is what a service refuses to any command."""
+        try:
+            with self._documented():
+                return self._invoke(ctx)
+        except (TyperException, typer.Exit):
+            raise
+        except Exception as error:
+            from headrace.client import HeadraceError  # noqa: PLC0415 - keeps imports out of `--help`
+
+            if not isinstance(error, HeadraceError):
+                raise
+            from headrace.cli.command import Out, tell  # noqa: PLC0415
+
+            raise typer.Exit(tell(Out(as_json=self._as_json), error)) from error
 
     def _invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - click's
         """Run the command; a value that does not fit its option is told in our words, not in those of a library."""

@@ -10,7 +10,7 @@ import typer
 
 from headrace.cli import flags as f
 from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card, table
-from headrace.cli.command import Command, Json, proven, run
+from headrace.cli.command import Command, Json, agreed, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
@@ -196,7 +196,10 @@ def again(  # noqa: PLR0913 - one parameter a flag
     def work(command: Command) -> Exit:
         before = command.wait(command.headrace.plan(command.wait(command.headrace.transfer(transfer)).plan))
         if before.intent is None:
-            command.out.note(f"Plan {before.id} of that transfer says not what was asked for.", "red")
+            command.out.note(
+                f"Plan {before.id} of that transfer does not say what was asked for: ask in a sentence, or with flags.",
+                "red",
+            )
             return Exit.FAILED
         # A start that was asked for then has passed.
         changed = {"source": source or before.intent.source, "destination": destination or before.intent.destination}
@@ -277,8 +280,8 @@ def approve(
             command.out.document(found)
             return Exit.NEEDS_YES
         verb = "Refuse" if refuse else "Approve"
-        if not typer.confirm(
-            f"{verb} plan {found.digest[:SHORT_DIGEST]} of {found.requester_name or found.requester}?", err=True
+        if not agreed(
+            command.out, f"{verb} plan {found.digest[:SHORT_DIGEST]} of {found.requester_name or found.requester}?"
         ):
             return Exit.NEEDS_YES
         word = m.Approval(digest=found.digest, verdict="refused" if refuse else "approved", reason=reason)

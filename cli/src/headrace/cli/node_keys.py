@@ -8,10 +8,11 @@ import typer
 from typer.core import TyperGroup
 
 from headrace.cli.card import local_time, table
-from headrace.cli.command import Command, Json, proven, run
+from headrace.cli.command import Command, Json, agreed, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.plugins import GROUP, Deferred, installed
 from headrace.cli.quantities import as_flag, span_s
+from headrace.client import HeadraceError
 from headrace.client import models as m
 
 
@@ -105,11 +106,9 @@ def _end(
     def work(command: Command) -> Exit:
         known = command.wait(command.headrace.nodes())
         if all(node not in {one.id, one.name, one.key} for one in known):
-            command.out.note(f"There is no node `{node}`: `headrace ca list` names them.", "red")
-            return Exit.FAILED
-        asked = yes or (command.out.interactive and typer.confirm(f"{verb} {node} for good?", err=True))
-        if not asked:
-            command.out.note("Nothing was done. Say --yes, or answer in a terminal.")
+            detail = f"There is no node `{node}`: `headrace ca list` names them."
+            raise HeadraceError(m.Problem(title="Not found", status=404, code="unknown_node", detail=detail))
+        if not yes and not agreed(command.out, f"{verb} {node} for good?"):
             return Exit.NEEDS_YES
         after = proven(command, m.Proven(), call(command))
         command.out.say(f"Node {after.name} is {'removed' if verb == 'Remove' else after.state}.")

@@ -13,7 +13,7 @@ import typer
 
 from headrace.cli.beginnings import begun_by
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, misused, proven, run
+from headrace.cli.command import Command, Json, agreed, misused, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
 from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called, told_apart
@@ -59,7 +59,7 @@ def login(
             session, url = _at_provider(command, provider), command.headrace.url
             return _signed_in(command, session, url)
         if not command.out.at_terminal and name is None and link is None:
-            return misused(command.out, "Nobody is there to be asked: give --name, and the password on standard input.")
+            return misused(command.out, "There is no terminal to ask at: give --name, and pipe in the password.")
         from_stdin = password_stdin or not command.out.at_terminal
         if link is not None:
             given = _typed_link(command) if link == "-" else link
@@ -289,8 +289,7 @@ def people_disable(
     def work(command: Command) -> Exit:
         found = person_called(command, person)
         name, whom = (found.name, found.id) if found is not None else (person, person)
-        if not yes and not (command.out.interactive and typer.confirm(f"Disable {visible(name)}?", err=True)):
-            command.out.note("Nothing was done. Say --yes, or answer in a terminal.")
+        if not yes and not agreed(command.out, f"Disable {visible(name)}?"):
             return Exit.NEEDS_YES
         after = command.wait(command.headrace.disable_person(whom))
         gone = "tokens" if after.kind == "service" else "password, sessions, tokens and passkeys"

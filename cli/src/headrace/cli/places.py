@@ -11,6 +11,7 @@ from headrace.cli.card import age, local_time, table
 from headrace.cli.command import Command, Json, proven, run, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
+from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.text import byte_size, plural, visible
 
@@ -252,8 +253,8 @@ def policy_show(
                     command.out.say(line)
                 command.out.document(found)
                 return Exit.DONE
-        command.out.note(f"There is no policy version {version}: see `headrace policy list`.")
-        return Exit.FAILED
+        detail = f"There is no policy version {version or 'that is active'}: see `headrace policy list`."
+        raise HeadraceError(m.Problem(title="Not found", status=404, code="unknown_policy", detail=detail))
 
     run(work, as_json=json)
 

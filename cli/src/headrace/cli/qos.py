@@ -14,6 +14,7 @@ from headrace.cli.command import Command, Json, proven, run, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, moment_ahead
 from headrace.cli.transfers import Reason, TransferName, control
+from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.text import bit_rate, plural, visible
 
@@ -174,14 +175,11 @@ def qos_text(
 ) -> None:
     """Write a version's text, to be changed and proposed."""
 
-    def work(command: Command) -> Exit:
+    def work(command: Command) -> None:
         found = _version(command, version)
-        if found is None:
-            return Exit.FAILED
         for line in found.text.splitlines():
             command.out.say(line)
         command.out.document(found)
-        return Exit.DONE
 
     run(work, as_json=json)
 
@@ -195,10 +193,8 @@ def qos_diff(
 ) -> None:
     """Show what a version changes."""
 
-    def work(command: Command) -> Exit:
+    def work(command: Command) -> None:
         new, old = _version(command, version), _version(command, against)
-        if new is None or old is None:
-            return Exit.FAILED
         names = f"version {old.version}", f"version {new.version}"
         lines = list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), *names, lineterm=""))
         for line in lines:
@@ -206,17 +202,16 @@ def qos_diff(
         if not lines:
             command.out.say("They are the same.")
         command.out.document({"old": old.version, "new": new.version, "lines": lines})
-        return Exit.DONE
 
     run(work, as_json=json)
 
 
-def _version(command: Command, version: str | None) -> m.QosVersion | None:
+def _version(command: Command, version: str | None) -> m.QosVersion:
     for found in command.wait(whole_list(lambda after: command.headrace.qos_versions(after=after))):
         if found.version == version or (version is None and found.state == "active"):
             return found
-    command.out.note(f"There is no version {version}: see `headrace qos history`.")
-    return None
+    detail = f"There is no version {version or 'in force'}: see `headrace qos history`."
+    raise HeadraceError(m.Problem(title="Not found", status=404, code="unknown_qos", detail=detail))
 
 
 @qos.command("check")
@@ -263,8 +258,7 @@ def qos_publish(version: Annotated[str, typer.Argument()], *, json: Json = False
 
     def work(command: Command) -> None:
         found = _version(command, version)
-        if found is not None:
-            _warn(command, command.wait(command.headrace.check_qos(m.QosText(text=found.text))))
+        _warn(command, command.wait(command.headrace.check_qos(m.QosText(text=found.text))))
         made = proven(command, m.Proven(), partial(command.headrace.publish_qos, version))
         command.out.say(f"Version {made.version} of links, classes and calendars is {made.state}.")
         if made.state == "proposed":

@@ -16,7 +16,6 @@ from headrace.guardrails.language.explain import explain
 from headrace.guardrails.language.interpret import interpret as interpret_text
 
 EXIT_CODES = {"intent": 0, "ask": 3, "refuse": 4}
-USAGE = 2
 MAX_LINE_BYTES = 1 << 20
 
 _NO_SERVICE = (
@@ -64,8 +63,7 @@ def interpret(
 
 
 def _fail(message: str) -> NoReturn:
-    typer.echo(f"headrace interpret: {message}", err=True)
-    raise typer.Exit(USAGE)
+    raise typer.BadParameter(message)  # `headrace` writes it as a document, too, where `--json` is typed
 
 
 def _context(path: Path | None) -> Context:

@@ -11,7 +11,6 @@ import io
 import json
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 import zlib
@@ -19,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, Final
 
 import typer
 from sqlalchemy import URL, func, select
@@ -30,6 +29,7 @@ from headrace.api.audit.check import knows, verify_store
 from headrace.api.audit.heads import Head, last_head
 from headrace.api.authority_key import key_chain
 from headrace.api.clock import utc_now
+from headrace.api.command_end import stop
 from headrace.api.data_folder import (
     AUTHORITY_KEY,
     COPIED,
@@ -40,7 +40,7 @@ from headrace.api.data_folder import (
     STORE,
     is_known,
 )
-from headrace.api.durable import sync_folder
+from headrace.api.durable import file_in_words, sync_folder
 from headrace.api.errors import CannotStart
 from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError
@@ -49,7 +49,7 @@ from headrace.api.store.copy import copy_store, require_empty
 from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
 from headrace.api.store_trouble import Trouble, said_by, trouble_of
-from headrace.client.models import AuditVerdict, Problem
+from headrace.client.models import AuditVerdict
 from headrace.guardrails import SealError, SigningKey, utc_text
 
 _FACTS: Final = "backup.json"
@@ -57,7 +57,6 @@ _FORMAT: Final = 1
 _FACTS_WITHIN: Final = 2
 """`backup.json` is the first file of a backup; of those that this program made at first, the second."""
 _LAID_OUT: Final = COPIED | {_FACTS, HEADS, STORE}
-_FAILED: Final = 1
 _PRIVATE: Final = 0o700
 _NAMED: Final = 5
 """So many files that are not in a backup are named."""
@@ -73,7 +72,7 @@ def backup(
     as_json: _Json = False,
 ) -> None:
     """Write a service (store, keys, lists) into one file, also while it runs."""
-    _said(lambda: _backup(file, data), as_json=as_json, about={"file": str(file), "data": str(data)})
+    _said("backup", lambda: _backup(file, data), as_json=as_json, about={"file": str(file), "data": str(data)})
 
 
 def restore(
@@ -84,12 +83,12 @@ def restore(
     as_json: _Json = False,
 ) -> None:
     """Lay out a service from its backup, halted; the store goes where HEADRACE_DATABASE says."""
-    _said(lambda: _restore(file, data, heads), as_json=as_json, about={"file": str(file), "data": str(data)})
+    _said("restore", lambda: _restore(file, data, heads), as_json=as_json, about={"file": str(file), "data": str(data)})
 
 
 def move_store(data: _Data, *, as_json: _Json = False) -> None:
     """Move a service's store from its SQLite file into the PostgreSQL database that HEADRACE_DATABASE names."""
-    _said(lambda: _move_store(data), as_json=as_json, about={"data": str(data)})
+    _said("move-store", lambda: _move_store(data), as_json=as_json, about={"data": str(data)})
 
 
 def _backup(file: Path, data: Path) -> str:
@@ -196,7 +195,7 @@ def _laid_out(  # noqa: PLR0913, PLR0917 - what there is and where it goes
     unpacked = store_url("", folder)
     chain = key_chain(folder)
     if chain is None:
-        message = "the backup says of no authority key whose it is"
+        message = "the backup does not say which authority key it belongs to"
         raise CannotStart(message)
     migrate(unpacked)
     head = last_head(folder / HEADS, chain.keys)
@@ -324,42 +323,22 @@ def _facts(packed: tarfile.TarFile, file: Path) -> Any:  # noqa: ANN401 - a JSON
     return facts
 
 
-def _said(act: Callable[[], str], *, as_json: bool, about: dict[str, str]) -> None:
+def _said(command: str, act: Callable[[], str], *, as_json: bool, about: dict[str, str]) -> None:
     """Act and say what was done; under `--json` in one document, with the files that it is `about`."""
     try:
         said = act()
     except SQLAlchemyError as error:
         full = f"; {_make_room(about)}, or on the store's disk" if trouble_of(error) is Trouble.FULL else ""
-        _stop(f"the store can't be used: {said_by(error)}{full}", as_json=as_json)
+        stop(command, f"the store can't be used: {said_by(error)}{full}", as_json=as_json)
     except (EOFError, zlib.error) as error:
-        _stop(f"the backup is cut off or damaged ({error}): give a whole one", as_json=as_json)
+        stop(command, f"the backup is cut off or damaged ({error}): give a whole one", as_json=as_json)
     except OSError as error:
         no_room = error.filename is None and error.errno in {errno.ENOSPC, errno.EDQUOT}
-        _stop(f"the disk is full: {_make_room(about)}" if no_room else _of_system(error), as_json=as_json)
+        stop(command, f"the disk is full: {_make_room(about)}" if no_room else file_in_words(error), as_json=as_json)
     except (tarfile.TarError, SealError, SettingError, CannotStart) as error:
-        _stop(str(error), as_json=as_json)
+        stop(command, error, as_json=as_json)
     typer.echo(json.dumps({**about, "said": said}, ensure_ascii=False) if as_json else said)
 
 
 def _make_room(about: dict[str, str]) -> str:
     return f"make room where {' or '.join(f'`{name}`' for name in about.values())} lies"
-
-
-def _of_system(error: OSError) -> str:
-    """Say what the system did not allow, without its numbers; messages of our own stay as they are."""
-    if error.errno is None or error.filename is None:
-        return str(error)
-    name = os.fsdecode(error.filename)
-    if error.errno == errno.ENOENT:
-        folder = Path(name).parent
-        return (
-            f"there is no `{name}`" if folder.is_dir() else f"there is no folder `{folder}`: make it, or name another"
-        )
-    return f"`{name}`: {os.strerror(error.errno).lower()}; give another file, or let this account use it"
-
-
-def _stop(message: str, *, as_json: bool) -> NoReturn:
-    typer.echo(f"headrace: {message}", file=sys.stderr)
-    if as_json:
-        typer.echo(Problem(title="Failed", status=500, code="failed", detail=message).model_dump_json())
-    raise typer.Exit(_FAILED)

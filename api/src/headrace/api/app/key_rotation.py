@@ -2,18 +2,18 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final, NoReturn, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import typer
 
 from headrace.api.app.data_lock import DataLock
 from headrace.api.authority_key import begun_anew, key_chain, rotated
 from headrace.api.clock import utc_now
+from headrace.api.command_end import stop
 from headrace.api.data_folder import HUB
 from headrace.api.durable import in_words
 from headrace.api.errors import CannotStart, ServiceError
@@ -28,7 +28,6 @@ T = TypeVar("T")
 OVERLAP_DAYS: Final = 30
 """How long both keys count unless told otherwise."""
 _DAY_MS: Final = 86_400_000
-_FAILED: Final = 1
 
 NextKey = Annotated[
     str, typer.Option("--key", help="Place of the next key, as HEADRACE_AUTHORITY_KEY; empty: made in the folder.")
@@ -58,7 +57,7 @@ def rotate_authority(
     as_json: AsJson = False,
 ) -> None:
     """Let another authority key come after the one that signs now; run it with the service's settings."""
-    with _told("ca rotate-authority"):
+    with _told("ca rotate-authority", as_json=as_json):
         settings = Settings.from_environment(os.environ).with_values({"data": data})
         if not settings.signer:
             _say(next_key(settings, key, timedelta(days=overlap), new=new), key or str(data), as_json=as_json)
@@ -73,7 +72,7 @@ def rotate_authority(
 
 def rotate_signer(former: Settings, key: str, overlap: int, *, new: bool, as_json: bool) -> None:
     """As `rotate_authority`, in the state folder of a signer, whose key is in the place that `former` says."""
-    with _told("signer rotate"):
+    with _told("signer rotate", as_json=as_json):
         _say(next_key(former, key, timedelta(days=overlap), new=new), key or str(former.data), as_json=as_json)
 
 
@@ -84,7 +83,7 @@ def rotate_hub(
     as_json: AsJson = False,
 ) -> None:
     """Let another key come after the one by which nodes know the service, which goes on with the former meanwhile."""
-    with _told("ca rotate-hub"):
+    with _told("ca rotate-hub", as_json=as_json):
         _require_started(data)
         overlap_ms = overlap * _DAY_MS
         begun = json.loads(_alone(data, lambda: begin_hub_succession(state_dir=str(data / HUB), overlap_ms=overlap_ms)))
@@ -133,16 +132,11 @@ def _say(chain: KeyChain, place: str, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _told(command: str) -> Iterator[None]:
+def _told(command: str, *, as_json: bool) -> Iterator[None]:
     """Say what stands against it, and end with 1."""
     try:
         yield
     except OSError as error:
-        _stop(f"headrace {command}: {in_words(error)}")
+        stop(command, in_words(error), as_json=as_json)
     except (SettingError, SealError, CannotStart, ServiceError, EngineError) as error:
-        _stop(f"headrace {command}: {error}")
-
-
-def _stop(message: str) -> NoReturn:
-    typer.echo(message, file=sys.stderr)
-    raise typer.Exit(_FAILED)
+        stop(command, error, as_json=as_json)

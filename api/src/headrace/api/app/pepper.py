@@ -6,13 +6,13 @@ leaves the keys from before or the keys from after it.
 
 import json
 import secrets as random
-import sys
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 
 from headrace.api.app.data_lock import DataLock
+from headrace.api.command_end import stop
 from headrace.api.data_folder import AUTHORITY_CHAIN, AUTHORITY_KEY, PEPPER
 from headrace.api.durable import in_words, replace_file
 from headrace.api.errors import CannotStart
@@ -20,7 +20,6 @@ from headrace.guardrails import SealError, read_private_file
 
 _KEY_BYTES: Final = 32
 _MAX_KEYS: Final = 16
-_FAILED: Final = 1
 _LATER: Final = (AUTHORITY_CHAIN, AUTHORITY_KEY)
 """Files that a first start makes after this one."""
 
@@ -74,9 +73,9 @@ def rotate(
     try:
         kept = _rotate(data, end_former=end_former)
     except OSError as error:
-        _stop(in_words(error))
+        stop("secrets", in_words(error), as_json=as_json)
     except (SealError, CannotStart) as error:
-        _stop(str(error))
+        stop("secrets", error, as_json=as_json)
     if as_json:
         typer.echo(json.dumps({"former_keys": kept}))
         return
@@ -100,8 +99,3 @@ def _rotate(data: Path, *, end_former: bool) -> int:
     finally:
         lock.release()
     return len(former)
-
-
-def _stop(message: str) -> NoReturn:
-    typer.echo(f"headrace secrets: {message}", file=sys.stderr)
-    raise typer.Exit(_FAILED)

@@ -9,7 +9,7 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 import uvicorn
@@ -22,6 +22,7 @@ from headrace.api.app.many import OneOfMany
 from headrace.api.app.service import Service
 from headrace.api.app.start_trouble import in_words
 from headrace.api.app.web import create_app
+from headrace.api.command_end import USAGE, stop
 from headrace.api.data_folder import NODE
 from headrace.api.errors import CannotStart, Code, ServiceError
 from headrace.api.http.operation import create_operation_app
@@ -33,8 +34,6 @@ from headrace.guardrails import SealError
 _log = logging.getLogger(__name__)
 
 _ACCESS = ("read", "write", "delete")
-_USAGE = 2
-_FAILED = 1
 _JOIN_VALID_S = 300
 
 Root = tuple[str, str, str]
@@ -87,13 +86,14 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
     try:
         settings = Settings.from_environment(os.environ).with_values(given)
         if os.geteuid() == 0 and not allow_root:
-            _stop("this is the root account; run the service under its own account, or say --allow-root", _USAGE)
+            said = "this is the root account; run the service under its own account, or give --allow-root"
+            stop("serve", said, USAGE, as_json=as_json)
         roots = [parse_root(text) for text in root or ()]
         asyncio.run(run(settings, roots, as_json=as_json, recover_admin=recover_admin))
     except SettingError as error:
-        _stop(str(error), _USAGE)
+        stop("serve", error, USAGE, as_json=as_json)
     except (CannotStart, ServiceError, EngineError, SealError, OSError, SQLAlchemyError) as error:
-        _stop(in_words(settings, error), _FAILED)
+        stop("serve", in_words(settings, error), as_json=as_json)
 
 
 def parse_root(text: str) -> Root:
@@ -237,8 +237,3 @@ async def _serve(service: Service, server: uvicorn.Server, listener: socket.sock
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
     await server.serve(sockets=[listener])
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    typer.echo(f"headrace serve: {message}", err=True)
-    raise typer.Exit(code)

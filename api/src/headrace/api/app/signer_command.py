@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from pydantic import ValidationError
@@ -20,6 +20,7 @@ from headrace.api.app.data_lock import DataLock
 from headrace.api.app.key_rotation import OVERLAP_DAYS, AsJson, New, NextKey, Overlap, rotate_signer
 from headrace.api.authority_key import AuthorityKey, authority_key, key_chain
 from headrace.api.clock import utc_now
+from headrace.api.command_end import USAGE, stop
 from headrace.api.errors import CannotStart
 from headrace.api.settings import SettingError, Settings
 from headrace.api.signing.signer_process import SignerRules
@@ -30,8 +31,6 @@ from headrace.guardrails import PolicyProblems, SealError, check_policy, digest
 
 _log = logging.getLogger(__name__)
 
-_FAILED: Final = 1
-_USAGE: Final = 2
 _PATIENCE_S: Final = 2.0
 """How long a request may take to come in; others wait meanwhile."""
 _WAITING: Final = 64
@@ -77,11 +76,11 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter each option
             sys.stdout.flush()
             _answer_until_a_signal(listener, rules, account)
     except KeyError:
-        _stop(f"there is no account `{service_account}` on this host", _USAGE)
+        stop("signer", f"there is no account `{service_account}` on this host", USAGE, as_json=as_json)
     except (SettingError, ValueError) as error:
-        _stop(str(error), _USAGE)
+        stop("signer", error, USAGE, as_json=as_json)
     except (CannotStart, SealError, StateUnusable, OSError) as error:
-        _stop(str(error), _FAILED)
+        stop("signer", error, as_json=as_json)
 
 
 @signer.command("rotate")
@@ -95,7 +94,7 @@ def rotate(  # noqa: PLR0913 - one parameter each option
     as_json: AsJson = False,
 ) -> None:
     """Let another key come after the one that signs now, while the signer is stopped; then start it and the service."""
-    with _told():
+    with _told(as_json=as_json):
         require_owner(state)
     rotate_signer(Settings(data=state, authority_key=former), key, overlap, new=new, as_json=as_json)
 
@@ -105,7 +104,7 @@ def passkeys(
     state: State = _STATE, *, as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False
 ) -> None:
     """List the passkeys that count here, and those that wait to be accepted."""
-    with _told():
+    with _told(as_json=as_json):
         found = SignerState.existing(state).passkeys()
     if as_json:
         typer.echo(json.dumps([_shown(one) for one in found]))
@@ -126,7 +125,7 @@ def accept(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
     """Let a passkey count, after its person has said that it is theirs."""
-    with _told():
+    with _told(as_json=as_json):
         kept = SignerState.existing(state)
         done = kept.accept(_one(kept, passkey).id, publishes=publishes)
     if done is not None:
@@ -141,7 +140,7 @@ def remove(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document.")] = False,
 ) -> None:
     """Let a passkey count no more: it is lost, or its person has left."""
-    with _told():
+    with _told(as_json=as_json):
         kept = SignerState.existing(state)
         gone = _one(kept, passkey)
         kept.remove(gone.id)
@@ -158,12 +157,15 @@ def policy(
     """Decide by this policy: once, when a service that has published one gets a signer."""
     try:
         text = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        _stop(str(error), _FAILED)
+    except OSError as error:
+        stop("signer", error, as_json=as_json)
+    except UnicodeDecodeError:
+        stop("signer", f"`{file}` is not a text in UTF-8; give the text of a policy", as_json=as_json)
     checked = check_policy(text)
     if isinstance(checked, PolicyProblems):
-        _stop(f"`{file}` is no policy; `headrace policy check {file}` says why", _FAILED)
-    with _told():
+        said = f"`{file}` does not hold a policy; `headrace policy check {file}` says why"
+        stop("signer", said, as_json=as_json)
+    with _told(as_json=as_json):
         SignerState.existing(state).take_policy(text)
     version = digest(text.encode())
     typer.echo(json.dumps({"policy": version}) if as_json else f"The signer decides by policy {version} from now on.")
@@ -241,7 +243,8 @@ def _one(kept: SignerState, begins: str) -> KnownPasskey:
     found = [one for one in kept.passkeys() if one.id.startswith(begins)]
     if len(found) != 1:
         several = f"{len(found)} passkeys begin with `{begins}`" if found else f"no passkey begins with `{begins}`"
-        _stop(f"{several}; `headrace signer passkeys` lists them", _FAILED)
+        message = f"{several}; `headrace signer passkeys` lists them"
+        raise StateUnusable(message)
     return found[0]
 
 
@@ -250,14 +253,9 @@ def _shown(one: KnownPasskey) -> dict[str, str | bool]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(*, as_json: bool) -> Iterator[None]:
     """Say what is the matter with the state folder, and end with 1."""
     try:
         yield
     except StateUnusable as error:
-        _stop(str(error), _FAILED)
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    typer.echo(f"headrace signer: {message}", err=True)
-    raise typer.Exit(code)
+        stop("signer", error, as_json=as_json)

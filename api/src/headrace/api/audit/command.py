@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from sqlalchemy.exc import SQLAlchemyError
@@ -13,20 +13,20 @@ from headrace.api.audit.check import verify_store
 from headrace.api.audit.heads import last_head
 from headrace.api.audit.received import verify_received
 from headrace.api.authority_key import key_chain
+from headrace.api.command_end import USAGE, stop
 from headrace.api.data_folder import HEADS
 from headrace.api.errors import CannotStart
 from headrace.api.key_chain import KeyChain
 from headrace.api.settings import SettingError
 from headrace.api.store.address import missing_store, store_url
 from headrace.api.store_trouble import said_by
-from headrace.client import HeadraceError, login
+from headrace.client import login
 from headrace.client import models as m
 from headrace.guardrails import SealError, utc_text
 
 audit = typer.Typer(help="Check the audit chain.", no_args_is_help=True)
 
 _BROKEN = 1
-_USAGE = 2
 
 
 @audit.callback()
@@ -49,15 +49,13 @@ def verify(
 ) -> None:
     """Check that no event of the audit chain was changed, removed, or cut off; ends with 1 when one was."""
     if data is None and (heads is not None or key is not None):
-        _stop("--heads and --key go with --data")
+        stop("audit", "--heads and --key go with --data", USAGE, as_json=as_json)
     try:
         verdict = asyncio.run(_ask(full=full)) if data is None else _check(data, heads, key)
-    except HeadraceError as error:
-        _stop(error.problem.detail)
     except SQLAlchemyError as error:
-        _stop(f"the store can't be read: {said_by(error)}")
-    except (OSError, SealError, SettingError, CannotStart) as error:
-        _stop(str(error))
+        stop("audit", f"the store can't be read: {said_by(error)}", USAGE, as_json=as_json)
+    except (SealError, SettingError, CannotStart, OSError) as error:
+        stop("audit", error, USAGE, as_json=as_json)
     _say(verdict, as_json=as_json)
 
 
@@ -73,7 +71,7 @@ def check_received(
         with file.open("rb") as lines:
             verdict = verify_received(lines, key)
     except OSError as error:
-        _stop(str(error))
+        stop("audit", error, USAGE, as_json=as_json)
     _say(verdict, as_json=as_json)
 
 
@@ -105,8 +103,3 @@ def _check(data: Path, heads: Path | None, key: str | None) -> m.AuditVerdict:
     if (missing := missing_store(url, data)) is not None:
         raise FileNotFoundError(missing)
     return verify_store(url, last_head(heads or data / HEADS, chain.keys))
-
-
-def _stop(message: str) -> NoReturn:
-    typer.echo(f"headrace audit: {message}", err=True)
-    raise typer.Exit(_USAGE)

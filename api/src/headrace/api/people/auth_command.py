@@ -5,11 +5,12 @@ import json
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from headrace.api.clock import utc_now
+from headrace.api.command_end import USAGE, stop
 from headrace.api.people.directory_file import read_directories
 from headrace.api.people.secret_file import read_secret
 from headrace.api.settings import ANY_HOST, SettingError, Settings
@@ -23,7 +24,6 @@ from headrace.client.text import visible
 auth = typer.Typer(help="Try how people sign in.", no_args_is_help=True)
 
 _BAD = 1
-_USAGE = 2
 
 
 @auth.callback()
@@ -46,7 +46,8 @@ def check(
         directories = read_directories(settings.directories)
         typed = TypedName.read(name) if name is not None else None
         if name is not None and not any(typed and typed.fits(config) for config in directories):
-            _stop(f"`{name}` is not a name in a domain of this site; see `domain`, `netbios` and `suffixes`")
+            said = f"`{name}` is not a name in a domain of this site; see `domain`, `netbios` and `suffixes`"
+            stop("auth", said, USAGE, as_json=as_json)
         found = {issuer.url: asyncio.run(_try(issuer, _reached(settings), as_json=as_json)) for issuer in issuers}
         for config in directories:
             found[config.issuer] = []
@@ -57,7 +58,7 @@ def check(
                 if not as_json:
                     _say(finding)
     except (SettingError, IssuerError, OSError) as error:
-        _stop(str(error))
+        stop("auth", error, USAGE, as_json=as_json)
     if as_json:
         typer.echo(json.dumps({issuer: list(map(asdict, findings)) for issuer, findings in found.items()}))
     elif not found:
@@ -91,8 +92,3 @@ async def _try(issuer: Issuer, public_url: str, *, as_json: bool) -> list[Findin
 
 def _say(finding: Finding) -> None:
     typer.echo(f"  {'ok ' if finding.good else 'BAD'}  {visible(finding.said)}")
-
-
-def _stop(message: str) -> NoReturn:
-    typer.echo(f"headrace auth: {message}", err=True)
-    raise typer.Exit(_USAGE)
