@@ -960,7 +960,7 @@ async def test_a_configuration_that_works_is_shown_with_who_somebody_is_and_in_w
         ("", {}, f"the domain locks accounts after {LOCK_AFTER} wrong passwords, and `attempts` is 3"),
         ("", {}, "`attempts` can't be below 3, so only raising the domain's limit above that helps"),
         ("nobody@corp.test", {}, "`nobody`: no account of this name below DC=corp,DC=test"),
-        ("alice@corp.test", {"base": "OU=Nowhere,DC=corp,DC=test"}, "`base` is no entry that the account can read"),
+        ("alice@corp.test", {"base": "OU=Nowhere,DC=corp,DC=test"}, "the account can read no entry at `base`"),
     ],
 )
 async def test_a_configuration_that_does_not_work_is_said_in_words(

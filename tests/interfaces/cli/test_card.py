@@ -171,7 +171,7 @@ def test_a_plan_card_says_where_each_slot_comes_from_and_what_the_assistant_adde
 def test_a_card_warns_of_no_loss_that_does_not_come_about() -> None:
     allowed = plan(danger=["overwrite", "delete_extraneous"])
     card = " ".join(shown(plan_card(allowed), width=200).split())
-    assert "what only the destination has would be deleted; there is nothing of it now" in card
+    assert "what only the destination has would be deleted; now it has nothing of its own" in card
     assert "files that differ at the destination would be replaced; none differs now" in card
     assert "are deleted" not in card
     survey = {"deletes": 1, "overwrites": 1}

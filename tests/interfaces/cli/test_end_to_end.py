@@ -455,7 +455,7 @@ def test_a_plan_that_ran_says_so_and_the_same_is_asked_for_once_more(service: Se
     digest = anna.run("plan", "copy", f"src:/{here}", f"dst:/{here}", "--json").document["digest"]
     first = anna.run("submit", digest, "--json").document
     once_more = anna.run("submit", digest)
-    assert f"This plan ran already as {first['id']} (ended " in once_more.out
+    assert f"This plan has already run, as {first['id']} (ended " in once_more.out
     assert "nothing was started" in once_more.out
     assert once_more.code == 0, "as the transfer ended"
     again = anna.run("again", first["id"], "--to", f"dst:/{here}-again", "--yes", "--json")

@@ -63,7 +63,7 @@ COPY = ["copy", "a:/x", "b:/x"]
         (["token", "create", "x", "--scope", "transfer:read", "--valid", "1s"], "--valid must be at least 5 min"),
         (["halt", "transfer", "--reason", "x"], "say which transfer: headrace halt transfer ID"),
         (["halt", "everything", "x", "--reason", "x"], "everything takes no subject"),
-        (["login", "--link", "nonsense"], "this is no one-time link. One looks like https://host/accept#TOKEN"),
+        (["login", "--link", "nonsense"], "this is not a one-time link: copy all of it, from https to the end"),
     ],
 )
 def test_a_mistake_is_told_by_the_name_that_was_typed(tmp_path: Path, arguments: list[str], said: str) -> None:

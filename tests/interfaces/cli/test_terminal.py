@@ -251,7 +251,7 @@ def test_health_says_that_everything_is_halted_and_how_that_ends(script: Script,
         (("halts",), "Nothing is halted."),
         (("token", "list"), "headrace token create NAME"),
         (("plans",), "There are no such plans."),
-        (("plans", "--awaiting-me"), "No plan of others waits for your approval."),
+        (("plans", "--awaiting-me"), "No other person's plan waits for your approval."),
         (("status",), "There are no such transfers."),
     ],
 )

@@ -366,8 +366,8 @@ async def test_the_summary_says_what_is_replaced_and_what_becomes_of_what_is_del
         card = await data(client, "explain_plan", plan_id="pl_1")
         harmless = await data(client, "explain_plan", plan_id="pl_1")
     said = (
-        "It moves 21,034 files, 1.71 GB, skips 5 files found there already, leaves what is in the place of 1 file at "
-        f"the destination as it is, replaces 3 files, whose present content is lost, {fate}"
+        "It moves 21,034 files, 1.71 GB, skips 5 files found there already, leaves as it is what the destination has "
+        f"in the place of 1 file, replaces 3 files, whose present content is lost, {fate}"
     )
     assert said in card["summary"]
     assert {name: card["counts"][name] for name in LOSSES} == LOSSES

@@ -441,7 +441,7 @@ def refusal_of(*arguments: str) -> tuple[int, str]:
         (["--listen", "nowhere"], "host:port"),
         (["--listen", "0.0.0.0:0", "--tls-cert", "a.pem", "--tls-key", "a.pem"], "HEADRACE_PUBLIC_URL"),
         (["--root", "lab"], "NAME=PATH"),
-        (["--root", "lab=/tmp:rw"], "`rw` is no access; write `:read`, `:write` or `:delete`"),
+        (["--root", "lab=/tmp:rw"], "`rw` is not an access; write `:read`, `:write` or `:delete`"),
         (["--tls-cert", "only.pem"], "belong together"),
     ],
 )

@@ -68,7 +68,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "a unit that is no power of two": (
         LINKED + "[tuning]\nunit_bytes = 3_000_000\n",
         "tuning: unit_bytes",
-        "3000000 is no power of two; give one from 262144",
+        "3000000 is not a power of two; give one from 262144",
     ),
     "a pair that sets nothing": (LINKED + PAIR, "pair `lab to archive`", "it sets nothing; give `streams`"),
     "a pair twice": (LINKED + f"{PAIR}streams = 2\n" * 2, "pair `lab to archive`", "there are 2 of it"),

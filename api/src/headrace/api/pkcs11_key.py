@@ -103,7 +103,7 @@ class _TokenKey:
             self._refused_pin = pin
             raise _unusable(place, _said(error)) from error
         except InvalidSignature as error:
-            raise _unusable(place, "its private and public key are no pair") from error
+            raise _unusable(place, "its private and public key do not belong together") from error
         except (pkcs11.PKCS11Error, RuntimeError, ValueError) as error:
             raise _unusable(place, _said(error)) from error
         return private, point

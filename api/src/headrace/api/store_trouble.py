@@ -16,7 +16,7 @@ class Trouble(StrEnum):
     AWAY = "it can't be reached"
     SILENT = "it does not answer"
     READ_ONLY = "it takes no changes"
-    DAMAGED = "it is damaged, or no database"
+    DAMAGED = "it is damaged, or not a database"
     OTHER = "something else is the matter"
 
     @property

@@ -16,7 +16,7 @@ _WORDS: Final = (
     ("certificate is not valid for", "its certificate is for another host name"),
     ("CERTIFICATE_VERIFY_FAILED", "its certificate is not by the authority in `ca`, or is out of date"),
     ("refuses", "`account` or the password in `secret_file` is wrong, or the account may not sign in"),
-    ("could not search in", "`base` is no entry that the account can read"),
+    ("could not search in", "the account can read no entry at `base`"),
     ("invalid server address", "nobody knows a host of this name"),
     ("Connection refused", "nothing listens there"),
     ("timed out", "it does not answer in time"),

@@ -100,10 +100,10 @@ def groups_of(claims: Mapping[str, object], issuer: Issuer) -> frozenset[str]:
     given = _held(claims, claim)
     groups = [given] if isinstance(given, str) else given
     if not isinstance(groups, list) or len(groups) > MAX_GROUPS:
-        message = f"`{claim}` is no list of at most {MAX_GROUPS} groups"
+        message = f"`{claim}` is not a list of at most {MAX_GROUPS} groups"
         raise TokenRefused(message)
     if not all(isinstance(group, str) and _is_line(group) for group in groups):
-        message = f"`{claim}` holds what is no text of one line of at most {MAX_TEXT} characters"
+        message = f"`{claim}` holds something that is not a text of one line with at most {MAX_TEXT} characters"
         raise TokenRefused(message)
     return frozenset(groups)
 
@@ -154,7 +154,7 @@ def text_of(claims: Mapping[str, object], claim: str) -> str:
     """Return a claim that must be one line of text; raises `TokenRefused`."""
     value = claims[claim]
     if not isinstance(value, str) or not _is_line(value):
-        message = f"`{claim}` is no text of one line of at most {MAX_TEXT} characters"
+        message = f"`{claim}` is not a text of one line with at most {MAX_TEXT} characters"
         raise TokenRefused(message)
     return value
 

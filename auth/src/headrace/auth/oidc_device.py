@@ -88,7 +88,7 @@ class OidcDevice:
             uri, user_code, code = (_text(given, key) for key in ("verification_uri", "user_code", "device_code"))
             whole = _text(given, "verification_uri_complete") if "verification_uri_complete" in given else None
             if not is_secure(uri) or (whole is not None and not is_secure(whole)):
-                message = "`verification_uri` is no https URL"
+                message = "`verification_uri` is not an https URL"
                 raise ProviderFailed(message)  # noqa: TRY301 - one way out for all that the provider answers
         except ProviderFailed as error:
             raise AuthError(AuthCode.PROVIDER_FAILED, str(error)) from error
@@ -161,7 +161,7 @@ class OidcDevice:
 def _text(given: Mapping[str, object], key: str) -> str:
     value = given.get(key)
     if not isinstance(value, str) or not 0 < len(value) <= _MAX_TEXT or not value.isprintable():
-        message = f"`{key}` of the answer is no text of one line"
+        message = f"`{key}` of the answer is not a text of one line"
         raise ProviderFailed(message)
     return value
 

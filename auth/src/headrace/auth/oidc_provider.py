@@ -210,7 +210,7 @@ class Provider:
         def url(name: str) -> str | None:
             value = document.get(name)
             if value is not None and not (isinstance(value, str) and is_secure(value)):
-                message = f"`{name}` of the discovery document is no https URL"
+                message = f"`{name}` of the discovery document is not an https URL"
                 raise ProviderFailed(message)
             return value
 

@@ -42,7 +42,7 @@ _DANGER_WORDS: Final = {
 
 _NONE_NOW: Final = {
     "overwrite": "files that differ at the destination would be replaced; none differs now",
-    "delete_extraneous": "what only the destination has would be deleted; there is nothing of it now",
+    "delete_extraneous": "what only the destination has would be deleted; now it has nothing of its own",
 }
 
 
@@ -222,7 +222,7 @@ def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None,
     if hours is not None:
         grid.add_row("hours", f"{hours.opens}-{hours.closes} ({visible(hours.zone)})")
     if deadline is not None:
-        late = " (at its present rate it is not done by then)" if deadline > datetime.now(UTC) else " (has passed)"
+        late = " (at its present rate it will not be done by then)" if deadline > datetime.now(UTC) else " (has passed)"
         grid.add_row("done by", Text(local_time(deadline) + (late if at_risk else ""), style="red" if at_risk else ""))
 
 

@@ -21,7 +21,7 @@ Action = Literal["copy", "sync", "move"]
 VerifyChoice = Literal["default", "in-transit", "at-rest", "blake3"]
 
 _NO_SLOTS = {"checksum", *m.Tuning.model_fields}
-_GLOB = "`*.tmp` fits names anywhere, `raw/*.mrc` paths, `logs/` a folder. May be given again."
+_GLOB = "`*.tmp` matches names anywhere, `raw/*.mrc` paths, `logs/` a folder. May be given again."
 _TIME = "An age (12h, 2d), a date, or a time; local when it names no zone."
 
 
@@ -57,8 +57,8 @@ class Flags:
     Fields are named as in `TransferIntent`, but for `checksum` and those of `Tuning`.
     """
 
-    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help=f"Only what fits. {_GLOB}")] = None
-    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Leave out what fits.")] = None
+    include: Annotated[list[str] | None, typer.Option(metavar="GLOB", help=f"Only names that match. {_GLOB}")] = None
+    exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Leave out names that match.")] = None
     min_size_bytes: Annotated[
         int | None,
         typer.Option("--min-size", parser=as_flag(size_bytes), metavar="SIZE", help="Like 10MB or 1GiB."),
@@ -78,7 +78,7 @@ class Flags:
     ] = None
     checksum: Annotated[bool, typer.Option("--checksum", help="Compare contents, not size and time.")] = False
     delete_extraneous: Annotated[
-        bool, typer.Option("--delete", help="With sync: delete what is gone at the source.")
+        bool, typer.Option("--delete", help="With sync: delete at the destination what the source no longer has.")
     ] = False
     rate_limit_bps: Annotated[
         int | None, typer.Option("--rate", parser=as_flag(rate_bps), metavar="RATE", help="Ceiling, like 5Gb/s.")
@@ -100,7 +100,12 @@ class Flags:
     )
     unit_bytes: Annotated[
         int | None,
-        typer.Option("--unit", parser=as_flag(size_bytes), metavar="SIZE", help="Cut large files so: 1MiB, 16MiB."),
+        typer.Option(
+            "--unit",
+            parser=as_flag(size_bytes),
+            metavar="SIZE",
+            help="Cut large files into pieces of this size: 1MiB, 16MiB.",
+        ),
     ] = None
     verify: Annotated[VerifyChoice, typer.Option(help="How what arrives is checked.")] = "default"
 

@@ -35,8 +35,8 @@ def losses(
                 f"{plural(found.moved, 'source file')}, {'each' if found.moved > 1 else 'it'} once its copy is verified"
             )
             command.out.say(
-                f"The move deletes {files}: all files of the plan. They are in no list here: headrace browse lists its "
-                "source."
+                f"The move deletes {files}: all files of the plan. This list does not hold them: headrace browse "
+                "lists the source."
             )
         if found.next is not None:
             only = f" --how {how}" if how else ""

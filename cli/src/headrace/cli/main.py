@@ -137,7 +137,7 @@ class _Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: Any) -> Any:  # noqa: ANN401 - click's
         """Find the command; for one that people expect here, say what there is instead."""
         if args and args[0] not in self.commands and args[0] in INSTEAD:
-            said = f"`{args[0]}` is no command: {INSTEAD[args[0]]}."
+            said = f"There is no command `{args[0]}`: {INSTEAD[args[0]]}."
             typer.echo(f"headrace: {said}", err=True)
             self._document(said)
             raise typer.Exit(_USAGE)

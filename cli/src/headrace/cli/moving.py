@@ -61,7 +61,9 @@ def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002
 
 
 copy = _mover("copy", help="Copy a file or a folder's content. Identical files are skipped; nothing is replaced.")
-sync = _mover("sync", help="Make the destination hold what the source holds; --delete removes what is gone there.")
+sync = _mover(
+    "sync", help="Make the destination hold what the source holds; --delete removes what the source no longer has."
+)
 move = _mover("move", help="Copy, then delete each source file once its copy is verified at rest.")
 
 
@@ -151,7 +153,7 @@ def plans(  # noqa: PLR0913 - one parameter a flag
         if found:
             command.out.show(table(("plan", "state", "asked by", "made", "next", "what"), rows))
         elif awaiting_me:
-            command.out.say("No plan of others waits for your approval.")
+            command.out.say("No other person's plan waits for your approval.")
         else:
             command.out.say(
                 "There are no such plans. To make one: headrace ask 'copy ENDPOINT:/PATH to ENDPOINT:/PATH'"

@@ -47,7 +47,7 @@ def ca_list(*, json: Json = False) -> None:
         if found:
             command.out.show(table(("node", "state", "key", "pin", "since"), rows))
         else:
-            command.out.say("No node has joined. For what runs on the host that shall join: headrace ca issue NAME")
+            command.out.say("No node has joined. To let a host join: headrace ca issue NAME")
         command.out.document(found)
 
     run(work, as_json=json)
@@ -55,7 +55,7 @@ def ca_list(*, json: Json = False) -> None:
 
 @ca.command("issue")
 def issue(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the node shall be called.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the node.")],
     *,
     valid: Valid = 3600,
     json: Json = False,
@@ -121,9 +121,11 @@ def _end(
 def _show(command: Command, token: m.JoinToken) -> None:
     join, *later = token.commands
     command.out.secret(f"Run this on the node's host before {local_time(token.expires)} (shown once):", join)
-    command.out.note("NAME and /path: what it offers, and its folder; HOST: its name, as other nodes reach it.")
+    command.out.note(
+        "Before you run it, replace NAME by a name for the folder, /path by the folder, HOST by the name of that host."
+    )
     for line in later:
-        command.out.note("It stays attached as long as that runs. After a restart of the host or the node:")
+        command.out.note("The node is attached while that runs. After a restart of the host or the node, run:")
         command.out.say(line)
     if token.only_here:
         command.out.note(token.only_here, "yellow")

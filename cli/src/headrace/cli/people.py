@@ -468,7 +468,7 @@ def people_link(
     remove: Annotated[bool, typer.Option("--remove", help="Take the identity from the person instead.")] = False,
     json: Json = False,
 ) -> None:
-    """Make who somebody is at an issuer this person's; whose it was loses it, and is signed out."""
+    """Give an identity at an issuer to this person; whoever had it before loses it and is signed out."""
 
     def work(command: Command) -> None:
         whom = id_of(command, person)
@@ -528,7 +528,7 @@ def people_bind(  # noqa: PLR0913 - one parameter each option
         elif found.proposed is not None:
             _show_proposal(command, found.proposed)
         else:
-            command.out.say("That holds already; nothing is proposed.")
+            command.out.say("It already gives that; nothing is proposed.")
         command.out.document(found)
 
     run(work, as_json=json)
@@ -600,7 +600,7 @@ def token_create(  # noqa: PLR0913 - one parameter each option
     scope: Annotated[list[str], typer.Option(help=SCOPES_HELP)],
     agent: Annotated[str | None, typer.Option(help="The assistant that will act with it.")] = None,
     owner: Annotated[
-        str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account whose it is, by id or name.")
+        str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account that owns it, by id or name.")
     ] = None,
     valid: Annotated[
         int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 90d. [default: 30 d]")
@@ -678,9 +678,7 @@ def _token_begun_by(command: Command, text: str) -> str:
 def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str, str | None]:
     parts = urlsplit(link.strip())
     if parts.scheme not in {"http", "https"} or not parts.netloc or not parts.fragment:
-        message = (
-            "this is no one-time link. One looks like https://host/accept#TOKEN: copy it whole, from https to its end"
-        )
+        message = "this is not a one-time link: copy all of it, from https to the end, like https://host/accept#TOKEN"
         raise HeadraceError(m.Problem(title="Invalid link", status=422, code="invalid_request", detail=message))
     url = f"{parts.scheme}://{parts.netloc}"
     named = _invited_name(command, url, parts.fragment, name)

@@ -103,7 +103,7 @@ def endpoints_label(
     pairs = [label.partition("=") for label in labels or ()]
     bad = next((key for key, equals, value in pairs if not (key and equals and value)), None)
     if bad is not None:
-        message = f"`{bad}` is no label: write KEY=VALUE"
+        message = f"`{bad}` is not a label: write KEY=VALUE"
         raise typer.BadParameter(message)
     if not pairs and not remove:
         message = "give a label as KEY=VALUE, or --remove KEY"
@@ -153,7 +153,7 @@ def browse(
     """List one folder of an endpoint."""
     endpoint, colon, path = place.partition(":")
     if not colon:
-        message = f"`{place}` is no place: write ENDPOINT:/PATH"
+        message = f"`{place}` does not name a place: write ENDPOINT:/PATH"
         raise typer.BadParameter(message)
 
     def work(command: Command) -> None:
@@ -198,7 +198,7 @@ def nodes_list(ctx: typer.Context, *, json: Json = False) -> None:
         if found:
             command.out.show(table(("node", "id", "state", "roots", "running", "seen", ""), rows))
         else:
-            command.out.say("No node has joined. For what runs on the host that shall join: headrace node-token NAME")
+            command.out.say("No node has joined. To let a host join: headrace node-token NAME")
         command.out.document(found)
 
     run(work, as_json=json)
@@ -313,7 +313,7 @@ def policy_guide(
     pairs = [value.partition("=") for value in values or ()]
     bad = next((name for name, equals, _ in pairs if not (name and equals)), None)
     if bad is not None:
-        message = f"`{bad}` is no value: write NAME=VALUE"
+        message = f"`{bad}` is not a value: write NAME=VALUE"
         raise typer.BadParameter(message)
 
     def work(command: Command) -> None:
@@ -341,7 +341,7 @@ def policy_guide(
         for warning in made.warnings:
             command.out.note(f"Warning: {warning}.")
         for line in made.contradicts:
-            command.out.note(f"An example of the text holds no longer with this; change or remove it: {line}")
+            command.out.note(f"An example of the text no longer holds with this; change or remove it: {line}")
         command.out.document(made)
 
     run(work, as_json=json)

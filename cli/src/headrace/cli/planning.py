@@ -182,7 +182,7 @@ def _asked_back(command: Command, plan: m.Plan) -> Exit:
         command.out.note(_question(question, plan.words))
         for choice in question.choices:
             command.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
-    command.out.note("Nothing was started. Say it again with the answer.")
+    command.out.note("Nothing was started. Ask again, with the answer in the sentence.")
     command.out.document(plan)
     return Exit.ASKED_BACK
 
@@ -203,12 +203,12 @@ def ran_before(command: Command, name: str, *, wait: bool) -> Exit:
     transfer = command.wait(command.headrace.transfer(name))
     if transfer.state in END_STATES:
         command.out.say(
-            f"This plan ran already as {transfer.id} (ended {local_time(transfer.ended)}: {transfer.state}); "
+            f"This plan has already run, as {transfer.id} (ended {local_time(transfer.ended)}: {transfer.state}); "
             f"nothing was started. To ask for the same once more: headrace again {transfer.id}"
         )
         command.out.document(transfer)
         return exit_of_end(transfer)
-    command.out.say(f"This plan is carried out already, as {transfer.id}; nothing was started anew.")
+    command.out.say(f"This plan already runs, as {transfer.id}; nothing new was started.")
     if wait:
         return ended(command, follow(command, transfer))
     command.out.document(transfer)
@@ -218,7 +218,7 @@ def ran_before(command: Command, name: str, *, wait: bool) -> Exit:
 def _wanted(command: Command, plan: m.Plan) -> bool:
     if command.out.interactive and typer.confirm("Run it?", default=True, err=True):
         return True
-    how = "" if command.out.interactive else " Nobody is there to say yes; `--yes` runs what needs no confirmation."
+    how = "" if command.out.interactive else " There is no terminal to ask at; `--yes` runs what needs no confirmation."
     command.out.note(f"Not started.{how} To run exactly this plan: headrace submit {_digest(plan)}")
     command.out.document(plan)
     return False

@@ -73,7 +73,7 @@ def qos_show(*, json: Json = False) -> None:
             command.out.show(table(("calendar", "now", "hours", "zone"), calendars))
         if found.unknown_nodes:
             names = ", ".join(found.unknown_nodes)
-            command.out.note(f"There are no nodes any more of these names, so they count for nothing: {names}")
+            command.out.note(f"No node has these names any more, so links do not count them: {names}")
         if document.links:
             shares = [(f"{use.link}, {use.way}", one) for use in found.use for one in use.transfers]
             if shares:
@@ -234,7 +234,7 @@ def qos_check(file: QosFile, *, json: Json = False) -> None:
 def _warn(command: Command, checked: m.QosCheck) -> None:
     """Say which deadlines a text would break."""
     if checked.warnings:
-        command.out.note("These deadlines can be kept now, and could not be with it:")
+        command.out.note("These deadlines can be kept now, and could not be kept with this text:")
     for one in checked.warnings:
         command.out.note(visible(f"{one.where}: {one.message}" if one.where else one.message, 1000))
 

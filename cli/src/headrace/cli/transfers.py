@@ -287,7 +287,7 @@ def receipts_get(receipt: ReceiptName, *, output: File = None, force: Force = Fa
             command.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
             command.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")
         if found.key_replaced:
-            command.out.note(f"It was signed with {found.key}, which this service replaced by another key since.")
+            command.out.note(f"It was signed with {found.key}, which this service has replaced with another key since.")
         command.out.document(found)
 
     run(work, as_json=json)
@@ -297,7 +297,7 @@ def _check_of(receipt: m.Receipt, file: Path) -> str:
     """Return the command that checks a receipt with the key that signed it, as far as the service names that."""
     if not receipt.key:
         return (
-            "the service names no key of its own that signed it. Check it with a key that you noted: headrace receipt "
+            "the service does not name the key that signed it. Check it with a key that you noted: headrace receipt "
             f"verify {file} --key KEY"
         )
     return f"headrace receipt verify {file} --key {receipt.key}"

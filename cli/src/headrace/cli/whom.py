@@ -18,7 +18,7 @@ _IDS: Final = "pn_"
 """What the ids of people begin with."""
 
 Whom = Annotated[str, typer.Argument(metavar="PERSON", help="A person's id, a unique beginning of it, or the name.")]
-Whose = Annotated[str | None, typer.Option(help="Whose, by id or name (administrators); yours unless given.")]
+Whose = Annotated[str | None, typer.Option(help="Whose, by id or name (administrators); without it, yours.")]
 
 
 def everybody(command: Command) -> m.Page[m.Person]:

@@ -277,7 +277,7 @@ class Wire:
 def segment(name: str) -> str:
     """Quote one path segment; raises HeadraceError `bad_name` for a name that cannot be one."""
     if name in {"", ".", ".."}:
-        raise failure(Code.BAD_NAME, f"`{name}` is no id or name.")
+        raise failure(Code.BAD_NAME, f"`{name}` can't be an id or a name.")
     return quote(name, safe="")
 
 
@@ -288,9 +288,9 @@ def _parse(url: str) -> httpx2.URL:
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:
-        raise failure(Code.SERVICE_UNREACHABLE, f"`{url}` is no address ({error}). {_HOW_TO_REACH}") from error
+        raise failure(Code.SERVICE_UNREACHABLE, f"`{url}` is not an address ({error}). {_HOW_TO_REACH}") from error
     if parsed.scheme not in {"http", "https"} or not parsed.host:
-        raise failure(Code.SERVICE_UNREACHABLE, f"`{url}` is no http:// or https:// address. {_HOW_TO_REACH}")
+        raise failure(Code.SERVICE_UNREACHABLE, f"`{url}` is not an http:// or https:// address. {_HOW_TO_REACH}")
     return parsed
 
 

@@ -213,7 +213,7 @@ def _touches(plan: m.Plan) -> str:
     if survey.identical_files:
         said.append(f"skips {plural(survey.identical_files, 'file')} found there already")
     if survey.conflicts:
-        said.append(f"leaves what is in the place of {plural(survey.conflicts, 'file')} at the destination as it is")
+        said.append(f"leaves as it is what the destination has in the place of {plural(survey.conflicts, 'file')}")
     if survey.overwrites:
         said.append(f"replaces {plural(survey.overwrites, 'file')}, whose present content is lost")
     if survey.deletes:

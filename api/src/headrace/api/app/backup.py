@@ -305,7 +305,7 @@ def _opened(file: Path) -> tarfile.TarFile:
     try:
         return tarfile.open(file, "r:gz")
     except tarfile.ReadError as error:
-        message = f"`{file}` is no backup: it was not made by `headrace backup`, or is cut off"
+        message = f"`{file}` is not a backup: `headrace backup` did not make it, or it is cut off"
         raise CannotStart(message) from error
 
 
@@ -315,7 +315,7 @@ def _facts(packed: tarfile.TarFile, file: Path) -> Any:  # noqa: ANN401 - a JSON
         facts = json.load(packed.extractfile(found) or io.BytesIO())
         format_ = facts["format"]
     except (LookupError, TypeError, ValueError) as error:
-        message = f"`{file}` is no backup of `headrace backup`"
+        message = f"`{file}` is not a backup that `headrace backup` made"
         raise CannotStart(message) from error
     if format_ != _FORMAT:
         message = f"the backup has form {format_}, and this program reads {_FORMAT}: use the one that made it"

@@ -43,7 +43,7 @@ Overlap = Annotated[
     ),
 ]
 New = Annotated[
-    bool, typer.Option("--new", help="The former key may be stolen: it counts no more, and every node joins anew.")
+    bool, typer.Option("--new", help="The former key may be stolen: it no longer counts, and every node joins anew.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON document.")]
 
@@ -128,7 +128,9 @@ def _say(chain: KeyChain, place: str, *, as_json: bool) -> None:
     if last is None:
         typer.echo("No node knows it: start the service, and let each node join anew (`headrace ca rotate NODE`).")
     else:
-        typer.echo(f"Nodes that attach before {utc_text(last.until)} learn it from {last.former}, which signs no more.")
+        typer.echo(
+            f"Nodes that attach before {utc_text(last.until)} learn it from {last.former}, which no longer signs."
+        )
 
 
 @contextmanager

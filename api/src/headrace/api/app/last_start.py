@@ -14,11 +14,11 @@ _log = logging.getLogger(__name__)
 _STRENGTHS: Final = ("session", "password", "passkey")
 _MAX_BYTES: Final = 65_536
 _NAMED: Final = {
-    "audit_syslog": "the audit chain does not leave this host any more",
-    "directories": "nobody of a directory can sign in, and nobody looks whether they have left",
-    "oidc_issuers": "nobody of a provider can sign in, and nobody looks whether they have left",
-    "quotas": "no quota holds any more",
-    "signer": "this process signs itself, and no process of its own",
+    "audit_syslog": "the audit chain no longer leaves this host",
+    "directories": "people of directories can't sign in, and the service does not look whether they have left",
+    "oidc_issuers": "people of providers can't sign in, and the service does not look whether they have left",
+    "quotas": "quotas no longer count",
+    "signer": "this process signs, and not a process of its own",
 }
 """Settings that protect something where they name anything, and what is the case without."""
 
@@ -34,8 +34,8 @@ def lost_since_last_start(settings: Settings) -> list[str]:
     former = before.get("consent_proof", "")
     if former in _STRENGTHS and _STRENGTHS.index(settings.consent_proof) < _STRENGTHS.index(former):
         said.append(
-            f"HEADRACE_CONSENT_PROOF is `{settings.consent_proof}`, and was `{former}` at the last start: less proves "
-            "that a person is there who agrees"
+            f"HEADRACE_CONSENT_PROOF is `{settings.consent_proof}`, and was `{former}` at the last start: a "
+            "person who agrees proves less now"
         )
     return said
 

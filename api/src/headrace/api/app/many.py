@@ -334,7 +334,7 @@ class OneOfMany:
                 self._unknown = trouble_of_asking(error)
                 if loop.time() - known > _UNSURE_S:
                     _log.error(
-                        "the database could not be asked for %.0f s who leads; this one leads no more", _UNSURE_S
+                        "the database could not be asked for %.0f s who leads; this one no longer leads", _UNSURE_S
                     )
                     return
 

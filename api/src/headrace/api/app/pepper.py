@@ -46,7 +46,7 @@ def pepper_keys(data: Path) -> tuple[bytes, ...]:
         replace_file(path, random.token_bytes(_KEY_BYTES))
     whole = read_private_file(path)
     if not whole or len(whole) % _KEY_BYTES or len(whole) > _MAX_KEYS * _KEY_BYTES:
-        message = f"`{path}` holds no keys of {_KEY_BYTES} bytes; put it back from a backup"
+        message = f"`{path}` does not hold keys of {_KEY_BYTES} bytes; put it back from a backup"
         raise CannotStart(message)
     return tuple(whole[at : at + _KEY_BYTES] for at in range(0, len(whole), _KEY_BYTES))
 

@@ -103,7 +103,8 @@ def parse_root(text: str) -> Root:
     if not colon or access not in _ACCESS:
         if access and Path(path).is_dir() and not Path(rest).exists():
             message = (
-                f"`--root {text}`: `{access}` is no access; write `:read`, `:write` or `:delete`, or nothing to read"
+                f"`--root {text}`: `{access}` is not an access; write `:read`, `:write` or `:delete`, or nothing "
+                "(which means `:read`)"
             )
             raise SettingError(message)
         path, access = rest, "read"

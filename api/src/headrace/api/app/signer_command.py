@@ -144,7 +144,7 @@ def remove(
         kept = SignerState.existing(state)
         gone = _one(kept, passkey)
         kept.remove(gone.id)
-    typer.echo(json.dumps(_shown(gone)) if as_json else f"The passkey {gone.id} of {gone.person} counts no more.")
+    typer.echo(json.dumps(_shown(gone)) if as_json else f"The passkey {gone.id} of {gone.person} no longer counts.")
 
 
 @signer.command("policy")

@@ -59,7 +59,8 @@ def _check_issuer(issuer: str, here: Sequence[m.IssuerHere]) -> None:
     # What is prepared before the first provider is set up can be looked at for its form only.
     if not issuer.startswith((_DIRECTORY, "https://", "http://")):
         _refuse(
-            f"`{issuer}` is no issuer: it is a provider's `url`, or `ad:` and a directory's domain; none is set here",
+            f"`{issuer}` is not an issuer here: an issuer is a provider's `url`, or `ad:` and a directory's domain, "
+            "and none is set",
             "issuer",
         )
 

@@ -180,7 +180,7 @@ def _caps(held: InForce, path: Path) -> list[str]:
 
 def _way_out(verdict: Verdict, whose: str | None) -> str:
     if not verdict.give_way:
-        return "Nobody's giving way would help; ask for a later deadline"
+        return "No other transfer could make room for it; ask for a later deadline"
     own = [one.transfer for one in verdict.give_way if whose is None or one.person == whose]
     others = len(verdict.give_way) - len(own)
     named = [f"`{one}`" for one in own[:_MOST_NAMED]]
@@ -188,7 +188,7 @@ def _way_out(verdict: Verdict, whose: str | None) -> str:
         named.append(f"{len(own) - _MOST_NAMED} more of yours")
     if others:
         named.append(f"{plural(others, 'transfer')} of others")
-    return f"For it {', '.join(named)} would have to give way; ask for a later deadline, or cancel what may wait"
+    return f"{', '.join(named)} would have to make room for it; ask for a later deadline, or cancel what may wait"
 
 
 async def _promises(tx: Tx, but: str) -> Promises:

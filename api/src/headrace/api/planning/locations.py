@@ -187,7 +187,7 @@ class _NotThere(ServiceError):  # noqa: N818 - says what is the case
         detail = (
             f"there is nothing at {place}"
             if nothing
-            else f"{place} is no folder: it, or what stands above it in the path, is a file. Browse the folder above it"
+            else f"{place} is not a folder: it, or a name before it in the path, is a file. Browse the folder above it"
         )
         super().__init__(Code.UNKNOWN_FOLDER, detail)
         self.folder = folder

@@ -109,14 +109,14 @@ def _answer(content: bytes, sent: int) -> ModelAnswer:
         choice, used = body["choices"][0], body.get("usage")
         text = choice["message"]["content"]
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError) as error:
-        message = "its answer is no chat completion"
+        message = "its answer is not a chat completion"
         raise ModelFailed(message) from error
     tokens = used.get("total_tokens") if isinstance(used, dict) else None
     # What it says of itself is believed within what can be: a question and its answer take so many at least.
     least = (sent + len(content)) // _MOST_BYTES_OF_A_TOKEN
     told = tokens if isinstance(tokens, int) and not isinstance(tokens, bool) else None
     if not isinstance(text, str) or choice.get("finish_reason") not in {"stop", None}:
-        message = "its answer was cut off or is no text"
+        message = "its answer was cut off or is not text"
         raise ModelFailed(message, told)
     return ModelAnswer(text, max(told or 0, least))
 

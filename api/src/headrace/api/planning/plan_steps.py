@@ -193,8 +193,8 @@ def warnings(plan: PlanStatus) -> list[str]:
 
 
 _NOBODY_CONFIRMS: Final = (
-    "It wants a confirmation, and nobody confirms for a service account, so it does not run. Leave what differs at the "
-    "destination as it is, let a person ask for it, or let policy allow it without."
+    "It needs a confirmation, and nobody can confirm for a service account, so it does not run. Leave what differs at "
+    "the destination as it is, let a person ask for it, or let policy allow it without."
 )
 
 

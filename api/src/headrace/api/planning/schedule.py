@@ -91,7 +91,7 @@ class Schedule:
         """Say that its deadline will hardly be kept, by what was moved there before; empty when it may be."""
         if self.deadline is None or eta_s is None or (earliest := self.done(eta_s)) <= self.deadline:
             return ""
-        return f"By what was moved there before it is done at about {_utc(earliest)}, after its deadline."
+        return f"Judging by earlier transfers there, it will be done at about {_utc(earliest)}, after its deadline."
 
 
 def require_near(deadline: datetime | None, now: datetime) -> None:

@@ -294,7 +294,7 @@ def _zone(name: str) -> ZoneInfo:
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise ServiceError(
             Code.INVALID_REQUEST,
-            f"`{name[:60]}` is no IANA time zone; write one such as `Europe/Berlin`",
+            f"`{name[:60]}` is not an IANA time zone; write one such as `Europe/Berlin`",
             fields=("timezone",),
         ) from error
 

@@ -283,7 +283,7 @@ async def _never_open(tx: Tx, held: InForce, now: datetime) -> AsyncIterator[m.Q
     """Find calendars that do not open any more, and what has not ended and would never run in its class's hours."""
     for name, calendar in held.calendars.items():
         if calendar.opening(now) is None:
-            said = "it does not open any more; give other hours, or fewer days on which it is closed"
+            said = "it never opens again; give other hours, or fewer days on which it is closed"
             yield m.QosProblem(where=f"calendar `{name}`", message=said)
     query = select(TransferRow.id, TransferRow.qos_class, TransferRow.hours).where(
         TransferRow.state.in_(m.OPEN_STATES), TransferRow.hours.is_not(None)

@@ -166,7 +166,7 @@ def _wrong_calendar(calendar: m.QosCalendar) -> Iterator[tuple[str, str]]:
         ZoneInfo(calendar.zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         zone = _short(calendar.zone)
-        yield f"{where}: zone", f"`{zone}` is no IANA time zone; give one such as `Europe/Berlin` or `UTC`"
+        yield f"{where}: zone", f"`{zone}` is not an IANA time zone; give one such as `Europe/Berlin` or `UTC`"
 
 
 def _wrong_pairs(pairs: Collection[m.QosPair]) -> Iterator[tuple[str, str]]:

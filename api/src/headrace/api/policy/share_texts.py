@@ -62,7 +62,7 @@ def _refused(where: str, check: Callable[[str], None], text: str) -> Iterator[tu
     try:
         check(text)
     except EngineError as error:
-        yield where, f"no node takes this: {error}; correct it"
+        yield where, f"nodes refuse this: {error}; correct it"
 
 
 def _class_body(name: str, rule: OnLink) -> dict[str, object]:

@@ -374,8 +374,8 @@ class Signer:
         if sealed_name and sealed_name != await known_as(tx, transfer.requester):
             raise ServiceError(
                 Code.REQUESTER_RENAMED,
-                "the person who asked for this transfer has another name by now, and nodes would act as the local "
-                "account of the former; plan again",
+                "the person who asked for this transfer has been renamed since, and nodes would act as the local "
+                "account of the former name; plan again",
             )
         record = dict(_mapping(json.loads(str(_mapping(plan.fields["decision"])["context"]))))
         resource = _mapping(record["resource"])

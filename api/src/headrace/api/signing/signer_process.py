@@ -56,7 +56,7 @@ _FACTS_OF_PLAN: Final = ("max_files", "max_bytes", "on_conflict")
 _RELEASED_FOR: Final = timedelta(days=90)
 """From the first ticket of a plan to its last."""
 _UNREADABLE: Final = "the sealed plan, or a statement of consent to it, can't be read; plan again"
-_FORGED: Final = "the plan tells policy otherwise than it tells the nodes; plan again"
+_FORGED: Final = "the plan does not tell policy what it tells the nodes; plan again"
 
 
 @dataclass(frozen=True, slots=True)

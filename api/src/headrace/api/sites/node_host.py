@@ -26,11 +26,14 @@ async def host_of(hub: Hub, node: NodeRow, to: str | None) -> m.NodeHost:
         try:
             to = str(ip_address(to))
         except ValueError as error:
-            raise ServiceError(Code.INVALID_REQUEST, f"`{shown(to)}` is no IP address", fields=("to",)) from error
+            raise ServiceError(Code.INVALID_REQUEST, f"`{shown(to)}` is not an IP address", fields=("to",)) from error
     told = await hub.look_at_host(node=node.key, to=to)
     try:
         # A node of the next release may say more.
         return await asyncio.to_thread(m.NodeHost.model_validate_json, told, extra="ignore")
     except ValidationError as error:
-        message = f"node `{node.name}` says of its host what can't be understood; its program may be of another release"
+        message = (
+            f"node `{node.name}` answers about its host in a form that this service does not know; its program may be "
+            "of another release"
+        )
         raise ServiceError(_NONSENSE, message) from error

@@ -404,7 +404,7 @@ class Nodes:
         async with self._core.database.read() as tx:
             row = await self._row(tx, node)
         if row.state == "revoked":
-            raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; it is asked nothing")
+            raise ServiceError(Code.NODE_REVOKED, f"node `{row.name}` was revoked; the service asks it nothing")
         return await host_of(self._core.hub, row, to)
 
     async def drain(self, caller: Caller, node: str, running: dict[str, int], *, drain: bool) -> m.Node:

@@ -287,7 +287,7 @@ def _receive_window(seen: Between) -> m.Diagnosis | None:
         return _said(Limit.SOCKET_MEMORY, "destination", said, evidence, remedy)
     each = seen.rate_bps / max(1, len(flows))
     needs = _power_of_two(max(2 * window, int(2 * _WIDER * each / 8 * seen.rtt_ms / 1000)) * 2)
-    said = f"a receive window of {byte_size(window)} over {seen.rtt_ms:.3g} ms carries no more a stream"
+    said = f"a receive window of {byte_size(window)} over {seen.rtt_ms:.3g} ms carries no more than that in each stream"
     remedy = f"at the destination: sysctl -w net.ipv4.tcp_rmem='4096 131072 {needs}'; or more streams"
     return _said(Limit.RECEIVE_WINDOW, "destination", said, evidence, remedy)
 

@@ -146,7 +146,7 @@ class Receipts:
             raise _invalid(run.transfer, f"it says `{destination['outcome']}`, and the attempt ended `{end.outcome}`")
         for name in _COUNTS:
             if not 0 <= _count(destination, name) <= MAX_COUNT:
-                raise _invalid(run.transfer, f"its `{name}` is no count")
+                raise _invalid(run.transfer, f"its `{name}` is not a count")
         if end.files_list is None or await _sha256(end.files_list) != destination["list_digest"]:
             raise _invalid(run.transfer, "its list of files is missing or is not the one that was signed")
         kept = [one for statement in source for one in _kept(run.transfer, statement)]
@@ -278,7 +278,7 @@ def _kept(transfer: str, statement: JsonObject) -> list[m.KeptSources]:
     """Return what a source's statement says of files that stay; one of a copy, or of an older node, says nothing."""
     said = statement.get("sources_kept", [])
     if not isinstance(said, list):
-        raise _invalid(transfer, "its `sources_kept` is no list")
+        raise _invalid(transfer, "its `sources_kept` is not a list")
     fields = m.KeptSources.model_fields
     try:
         return [m.KeptSources.model_validate({name: kept[name] for name in fields}) for kept in said]
@@ -292,7 +292,7 @@ def _trash(transfer: str, statement: JsonObject) -> tuple[str, str] | None:
     if folder is None:
         return None
     if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or not folder.endswith(f"-{transfer}"):
-        raise _invalid(transfer, "its `trash` is no folder of this transfer")
+        raise _invalid(transfer, "its `trash` is not a folder of this transfer")
     return str(statement["role"]), folder
 
 

@@ -239,13 +239,13 @@ def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
 
 
 _NO_CONSENT: Final = (
-    "the consent to this plan counts no more: it expired, its giver may not give it now, an earlier version took it, "
-    "or it was altered; plan again"
+    "the consent to this plan no longer counts: it expired, whoever gave it may not give it now, an earlier version "
+    "took it, or it was altered; plan again"
 )
 _IN_VAIN: Final[dict[str, str]] = {
     Code.RETRY_TOO_LATE: "It is too old to be tried again. Plan it again.",
-    Unreleased.CONFIRMATION_MISSING: "Its confirmation counts no more. Plan it again.",
-    Unreleased.APPROVAL_MISSING: "An approval of it counts no more. Plan it again.",
+    Unreleased.CONFIRMATION_MISSING: "Its confirmation no longer counts. Plan it again.",
+    Unreleased.APPROVAL_MISSING: "An approval of it no longer counts. Plan it again.",
 }
 
 

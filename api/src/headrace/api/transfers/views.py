@@ -84,7 +84,7 @@ def _why_late(row: TransferRow, progress: m.Progress, now: datetime) -> str:
         has = bit_rate(share.entitled_bps)
         return (
             f"it needs {needs} and gets {has} of {links}: a higher priority or the ceiling of its class "
-            f"`{share.qos_class}` leaves it no more"
+            f"`{share.qos_class}` leaves no more for it"
         )
     return (
         f"{links} keeps the {needs} that it needs, and it takes {bit_rate(progress.rate_bps)}: something else limits it"

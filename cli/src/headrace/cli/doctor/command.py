@@ -22,7 +22,7 @@ from headrace.client.text import bit_rate, byte_size, plural, visible
 _STYLES: Final = {Weight.FAULT: "red", Weight.ADVICE: "yellow"}
 _MOST_FOLDERS: Final = 32
 _NO_PATH: Final = (
-    "No path is known, so nothing was judged that depends on one: give --rate and --rtt, or --to HOST while a "
+    "No network path is known, so nothing that depends on one was judged: give --rate and --rtt, or --to HOST while a "
     "connection to it is open."
 )
 

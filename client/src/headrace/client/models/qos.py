@@ -69,7 +69,7 @@ class QosCalendar(Model):
 
 def _unit(count: int) -> int:
     if count & (count - 1):
-        message = f"{count} is no power of two; give one from 262144 (256 KiB) to 1073741824 (1 GiB)"
+        message = f"{count} is not a power of two; give one from 262144 (256 KiB) to 1073741824 (1 GiB)"
         raise ValueError(message)
     return count
 
