@@ -195,7 +195,7 @@ def test_halves_that_are_no_pair_are_not_taken_for_a_key(data: Path, token: Path
         session = held.open(rw=True)
     session.get_key(object_class=pkcs11.ObjectClass.PUBLIC_KEY, label="mixed").destroy()
     session.get_key(object_class=pkcs11.ObjectClass.PUBLIC_KEY, label="other").copy({pkcs11.Attribute.LABEL: "mixed"})
-    with pytest.raises(CannotStart, match="are no pair"):
+    with pytest.raises(CannotStart, match="do not belong together"):
         opened(data, uri(token, object="mixed"))
 
 

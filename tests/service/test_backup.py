@@ -419,11 +419,11 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     for content in (b"", b"no tar at all"):
         (tmp_path / "file").write_bytes(content)
         code, said = run_here("restore", tmp_path / "file", "--data", tmp_path / f"out{len(content)}")
-        assert (code, "is no backup: it was not made by `headrace backup`" in said) == (1, True), said
+        assert (code, "is not a backup: `headrace backup` did not make it" in said) == (1, True), said
     with tarfile.open(tmp_path / "other.tar.gz", "w:gz") as tar:
         tar.add(tmp_path / "file", "file")
     code, said = run_here("restore", tmp_path / "other.tar.gz", "--data", tmp_path / "third")
-    assert (code, "no backup" in said) == (1, True), said
+    assert (code, "not a backup" in said) == (1, True), said
     folder_of_service(tmp_path / "data")
     assert run_here("backup", tmp_path / "backup", "--data", tmp_path / "data")[0] == 0
     (tmp_path / "cut").write_bytes((tmp_path / "backup").read_bytes()[:-1000])

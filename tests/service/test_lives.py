@@ -166,7 +166,7 @@ async def test_a_pipeline_of_a_service_account_works_on_when_whoever_made_it_has
     (site.archive / "copy" / "a.bin").write_bytes(b"b")
     unconfirmed = await pipeline.plan("lab:/set", "archive:/copy", on_conflict="overwrite")
     step = unconfirmed.next_step
-    assert (step.kind, step.by, "nobody confirms for a service account" in step.message) == ("none", "nobody", True)
+    assert (step.kind, step.by, "nobody can confirm for a service account" in step.message) == ("none", "nobody", True)
     [audited] = await site.audited("service_account_made")
     assert (audited.person, audited.subject) == (boss.principal.id, robot.id)
     assert (await site.audited("token_made"))[-1].detail["owner"] == robot.id

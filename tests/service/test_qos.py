@@ -542,18 +542,18 @@ async def test_a_deadline_that_a_link_cannot_hold_beside_others_is_infeasible_an
     same = await planned(site.ada, "two", 0.65)
     too_soon = await planned(site.ada, "three", 0.4)
     assert [one.rule for one in too_soon.refusals] == ["deadline_infeasible"]
-    assert "Nobody's giving way would help" in too_soon.summary
+    assert "No other transfer could make room for it" in too_soon.summary
     first = await site.ada.submit(alone)
     later = await planned(site.ada, "four", 0.65)
     assert [one.rule for one in later.refusals] == ["deadline_infeasible"]
-    assert f"For it `{first.id}` would have to give way" in later.summary
+    assert f"`{first.id}` would have to make room for it" in later.summary
     assert "at the earliest" in later.summary
     # What was planned before the other had its promise is asked again when it is submitted.
     with refused("deadline_infeasible"):
         await site.ada.submit(same)
     rob = await site.person("rob", "requester")
     others = await planned(rob, "five", 0.65)
-    assert "1 transfer of others would have to give way" in others.summary
+    assert "1 transfer of others would have to make room for it" in others.summary
     assert first.id not in others.summary
     in_time = await planned(site.ada, "six", 1.1)
     assert in_time.state is m.PlanState.READY, in_time.summary

@@ -121,7 +121,7 @@ async def test_an_assistant_is_told_no_names_of_the_transfers_whose_deletes_are_
 
 @pytest.mark.parametrize("folder", ["2026-12-27-tr_2", "2026-12-27-tr_1`; rm -r /; `", "x", "", 1])
 def test_a_node_that_signs_another_folder_than_one_of_the_transfer_is_not_believed(folder: str | int) -> None:
-    with pytest.raises(ServiceError, match="is no folder of this transfer"):
+    with pytest.raises(ServiceError, match="is not a folder of this transfer"):
         _trash("tr_1", {"role": "source", "trash": folder})
     assert _trash("tr_1", {"role": "source", "trash": "2026-12-27-tr_1"}) == ("source", "2026-12-27-tr_1")
     assert _trash("tr_1", {"role": "source"}) is None

@@ -118,7 +118,7 @@ NOW, BEFORE = "ed25519:now", "ed25519:before"
     [
         ({"key": NOW}, f"receipt.json --key {NOW}", ""),
         ({"key": BEFORE, "key_replaced": True}, f"receipt.json --key {BEFORE}", f"It was signed with {BEFORE}, which"),
-        ({}, "the service names no key of its own that signed it", ""),
+        ({}, "the service does not name the key that signed it", ""),
     ],
 )
 def test_a_receipt_is_checked_with_the_key_that_signed_it_whichever_signs_now(

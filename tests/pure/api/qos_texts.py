@@ -95,7 +95,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "an unknown zone": (
         LINKED + '[[calendar]]\nname = "n"\nzone = "Mars/Base"\n[[calendar.hours]]\ndays = ["mon"]\n',
         "calendar `n`: zone",
-        "is no IANA time zone",
+        "is not an IANA time zone",
     ),
     "too many links of a node": (
         LINKED + "".join(LINK.replace("uplink", f"more-{number}") for number in range(8)),

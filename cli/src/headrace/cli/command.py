@@ -135,7 +135,7 @@ def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any,
         if wanted is None:
             raise
         if not command.out.at_terminal:
-            command.out.tell("There is no terminal to type a password at: run this at one, or use the console.")
+            command.out.tell("There is no terminal to type a password: run this at a terminal, or use the console.")
             raise
         command.out.tell(error.problem.detail)
     for _ in range(PASSWORD_TRIES - 1):
