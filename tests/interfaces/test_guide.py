@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from demo.stage import surroundings
+from demo.stage import Stage, surroundings
 from tests.servers.headrace import PASSWORD
 from tests.servers.ports import free_port
 
@@ -44,6 +44,7 @@ A_SITES_DATA: Final = "/var/lib/headrace"
 _BLOCK: Final = re.compile(r"(?:<!-- ([^>]*) -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 _SAVED_AS: Final = re.compile(r"Save this as `([\w.]+)`")
 _SERVE: Final = "headrace serve "
+_LINK: Final = re.compile(r"https?://\S+/accept#\S+")
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,12 @@ class Reader:
             "COLUMNS": "160",
         }
 
-    @property
-    def _answers(self) -> dict[str, str]:
-        """What is typed at each question of a command."""
-        link = self.home / ".local/share/headrace/bootstrap-link"
+    def _answers(self, shown: str) -> dict[str, str]:
+        """What is typed at each question of a command: a link is the last that was shown, or the first start's."""
+        first = self.home / ".local/share/headrace/bootstrap-link"
+        links = [first.read_text().strip() if first.exists() else "", *_LINK.findall(shown)]
         return {
-            r"Link: ": link.read_text().strip() if link.exists() else "",
+            r"Link: ": links[-1],
             r"name that you sign in with: ": "ada",
             r"New password \(at least 12 characters\): ": PASSWORD,
             r"Repeat for confirmation: ": PASSWORD,
@@ -177,7 +178,7 @@ class Reader:
                 shown += os.read(screen, 65536).decode(errors="replace")
             except OSError:  # nobody has the other side any more
                 return shown
-            for question, answer in self._answers.items():
+            for question, answer in self._answers(shown).items():
                 if asked := re.compile(f"{question}$").search(shown, answered):
                     answered = asked.end()
                     os.write(screen, answer.encode() + b"\n")
@@ -224,6 +225,23 @@ def test_the_readme_takes_a_newcomer_from_the_source_to_a_receipt(reader: Reader
     reader.do(first_steps)
     pictures = {path.name: path.read_bytes() for path in (TREE / "docs/console").glob("*.png")}
     assert {path.name: path.read_bytes() for path in (reader.home / "backup/photos").iterdir()} == pictures
+
+
+def test_a_second_host_joins_and_takes_a_copy_as_the_readme_says(reader: Reader) -> None:
+    reader.follow(GUIDE / "first-transfer.md")
+    joining = README.read_text(encoding="utf-8").partition("\n## Joining a second host\n")[2].partition("\n## ")[0]
+    made, join, *then = re.findall(r"^    (headrace.+)$", joining, re.MULTILINE)
+    reader.do([Block("", "sh", f"{made} > made.txt\n", "")])
+    [token] = re.findall(r"hrj_\S+", (reader.home / "made.txt").read_text())
+    folder, address = reader.home / "archive", f"127.0.0.1:{free_port()}"
+    folder.mkdir()
+    program, *words = shlex.split(join)
+    assert program == "headrace-node"
+    here = {"TOKEN": token, "0.0.0.0:8472": address, "dtn2.example.org:8472": address}
+    with Stage(reader.home) as stage:
+        stage.node("dtn2", *(here.get(word, word.replace("/srv/archive", str(folder))) for word in words))
+        reader.do([Block("", "sh", "\n".join(then), "")])
+    assert {path.name for path in (folder / "photos").iterdir()} == {"one.txt", "two.txt"}
 
 
 def test_the_first_example_of_the_readme_is_carried_out_as_it_is_written(reader: Reader) -> None:
