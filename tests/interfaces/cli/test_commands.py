@@ -117,6 +117,9 @@ def test_wrong_usage_exits_2_and_says_what_is_right(tmp_path: Path, arguments: t
         (("undo",), "there is no undo. To stop a transfer that runs: headrace cancel TRANSFER"),
         (("undo", "tr_1"), "headrace losses PLAN"),
         (("revert",), "there is no undo"),
+        (("transfer", "a:/x", "b:/x"), "to copy: headrace copy SOURCE DESTINATION"),
+        (("kill", "tr_1"), "headrace cancel TRANSFER"),
+        (("mkdir", "a:/x"), "a transfer makes the folders that it needs"),
         (("rm", "a:/x"), "headrace sync SOURCE DESTINATION --delete"),
         (("passkeys",), "headrace people passkeys"),
     ],
@@ -126,6 +129,23 @@ def test_a_command_that_people_expect_says_what_there_is_instead(
 ) -> None:
     done = headrace(*arguments, config=tmp_path)
     assert (done.returncode, says in done.stderr, "Usage" in done.stderr) == (2, True, False), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("copy", "a:/x", "b:/x", "--dry-run"), "headrace plan copy SOURCE DESTINATION"),
+        (("sync", "-a", "a:/x", "b:/x"), "leave the option out"),
+        (("copy", "a:/x", "b:/x", "--bwlimit", "500"), "--rate 500Mb/s"),
+        (("copy", "a:/x", "b:/x", "--ignore-existing"), "--on-conflict skip"),
+        (("copy", "a:/x", "b:/x", "--overwrite"), "--on-conflict overwrite.\n"),
+    ],
+)
+def test_an_option_of_other_programs_that_copy_says_what_there_is_instead(
+    tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    done = headrace(*arguments, config=tmp_path)
+    assert (done.returncode, "There is no option -" in done.stderr, says in done.stderr) == (2, True, True), done.stderr
 
 
 def test_without_a_service_the_exit_code_is_7_and_json_is_one_document(tmp_path: Path) -> None:

@@ -402,6 +402,13 @@ def test_a_command_that_is_interrupted_writes_one_document(capsys: pytest.Captur
     assert (ended.value.exit_code, json.loads(capsys.readouterr().out)["code"]) == (130, "interrupted")
 
 
+def test_who_gives_cp_endpoints_of_a_service_is_told_the_command_for_these(tmp_path: Path) -> None:
+    code, _, told = ran(["cp", "here:/photos", "there:/photos"], tmp_path)
+    assert (code, told) == (2, "headrace: for endpoints of a service: headrace copy SOURCE DESTINATION")
+    code, _, told = ran(["cp", "photos", "backup", "--key", "/nowhere/key"], tmp_path)
+    assert (code != 0, told) == (True, "")
+
+
 def test_what_a_program_behind_two_dashes_is_given_asks_for_no_document(tmp_path: Path) -> None:
     code, out, _ = ran(["nonsense", "--", "--json"], tmp_path)
     assert (code, out) == (2, "")

@@ -86,7 +86,18 @@ _DELETE: Final = (
 INSTEAD: Final = {
     **dict.fromkeys(("undo", "revert", "rollback"), _UNDO),
     **dict.fromkeys(("rm", "delete", "remove"), _DELETE),
-    "stop": "to stop a transfer: headrace cancel TRANSFER; to let it wait: headrace pause TRANSFER",
+    **dict.fromkeys(
+        ("transfer", "rsync", "rclone", "scp"),
+        "to copy: headrace copy SOURCE DESTINATION; to make the destination hold what the source holds: headrace sync "
+        "SOURCE DESTINATION; without a service, over ssh: headrace cp SOURCE DESTINATION",
+    ),
+    "mkdir": "a transfer makes the folders that it needs",
+    **dict.fromkeys(("verify", "check"), "to check a receipt: headrace receipt verify FILE"),
+    **dict.fromkeys(("history", "tasks", "jobs"), "to list transfers: headrace status; plans: headrace plans"),
+    **dict.fromkeys(
+        ("stop", "kill", "abort"),
+        "to stop a transfer: headrace cancel TRANSFER; to let it wait: headrace pause TRANSFER",
+    ),
     "ls": "to list places: headrace endpoints; a folder: headrace browse ENDPOINT:/PATH; transfers: headrace status",
     "list": "to list transfers: headrace status; plans: headrace plans; places: headrace endpoints",
     "mv": "to move: headrace move SOURCE DESTINATION",
@@ -97,6 +108,20 @@ INSTEAD: Final = {
     "version": "for the version: headrace --version",
 }
 """What to do instead of commands that people try and that there are not."""
+
+_TRY_OUT: Final = "to see what would happen: headrace plan copy SOURCE DESTINATION (or sync, or move)"
+_WHOLE: Final = "a folder is copied with all that it holds, times, permissions and symlinks; leave the option out"
+INSTEAD_OF_OPTIONS: Final = {
+    **dict.fromkeys(("--dry-run", "-n"), _TRY_OUT),
+    **dict.fromkeys(("-r", "-R", "-a", "--recursive", "--archive"), _WHOLE),
+    **dict.fromkeys(("--progress", "-P", "-v"), "progress is shown at a terminal; leave the option out"),
+    **dict.fromkeys(("--bwlimit", "--limit-rate"), "to limit the rate: --rate 500Mb/s"),
+    **dict.fromkeys(("--ignore-existing", "--skip-existing"), "to leave files that differ: --on-conflict skip"),
+    **dict.fromkeys(("--update", "-u"), "to replace older files only: --on-conflict newer"),
+    **dict.fromkeys(("--overwrite", "--force", "-f"), "to replace files that differ: --on-conflict overwrite"),
+}
+"""What to do instead of options of other programs that copy, which people try at commands that move data."""
+_MOVERS: Final = frozenset({"copy", "sync", "move", "ask", "plan"})
 
 
 class _Commands(TyperGroup):
@@ -118,6 +143,10 @@ class _Commands(TyperGroup):
         try:
             yield
         except TyperException as error:
+            option = getattr(error, "option_name", "")
+            if option in INSTEAD_OF_OPTIONS and not _MOVERS.isdisjoint(self._given):
+                error.message = f"There is no option {option}: {INSTEAD_OF_OPTIONS[option]}."
+                vars(error)["possibilities"] = None  # options that are written nearly so
             if error.exit_code == _USAGE:
                 self._document(error.format_message())
             raise

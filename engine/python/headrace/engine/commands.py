@@ -1,6 +1,7 @@
 """Subcommands of `headrace` that the engine brings: each is the `headrace-node` program's, in this process."""
 
 import json
+import re
 from typing import Any, Final, NoReturn
 
 import typer
@@ -17,6 +18,9 @@ _PASS_ON: Final[dict[str, Any]] = {
 
 
 _USAGE: Final = 2
+_UNREACHABLE: Final = 7
+_PLACE: Final = re.compile(r"[\w.-]+:/")
+"""How a place begins, at a service as well as at a host that `cp` asks over ssh."""
 
 
 def _end(arguments: list[str]) -> NoReturn:
@@ -39,7 +43,12 @@ def node(ctx: typer.Context) -> None:
 
 def cp(ctx: typer.Context) -> None:
     """Copy between your own machines over ssh, or on this one, without a service."""
-    _end(["cp", *ctx.args])
+    try:
+        _end(["cp", *ctx.args])
+    except typer.Exit as ended:
+        if ended.exit_code in {_USAGE, _UNREACHABLE} and any(_PLACE.match(one) for one in ctx.args):
+            typer.echo("headrace: for endpoints of a service: headrace copy SOURCE DESTINATION", err=True)
+        raise
 
 
 def keygen(ctx: typer.Context) -> None:
