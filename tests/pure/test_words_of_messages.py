@@ -9,10 +9,10 @@ from typing import Final
 import pytest
 
 TREE: Final = Path(__file__).parents[2]
-PACKAGES: Final = ("api", "auth", "cli", "client", "mcp-server")
+PACKAGES: Final = ("api", "auth", "cli", "client", "guardrails", "mcp-server")
 NOT_SO: Final = {
     # "`x` is no place": "`x` is not a place". "There is no place `x`" is as it should be.
-    "is not a": re.compile(r"(?<!there )(?<!There )\b(?:is|are|was|were) no (?!longer\b|more than\b)(?=[a-z`])"),
+    "is not a": re.compile(r"(?<!there )(?<!There )\b(?:is|are|was|were) no (?!longer\b|more than\b)(?=[a-zA-Z`])"),
     # "it counts no more": "it no longer counts".
     "no longer": re.compile(r"\b[a-z]+s no more(?=[.,:;]|$)"),
     # "the plan says not what": "the plan does not say what".

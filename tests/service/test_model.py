@@ -181,7 +181,7 @@ async def test_a_wrong_or_hostile_markup_leaves_the_questions_as_they_were(
         (b"[" * 60_000, 200, "its answer is not a chat completion"),
         (completion(None), 200, "its answer was cut off or is not text"),
         (completion(json.dumps(TRUE), finish_reason="length"), 200, "its answer was cut off or is not text"),
-        (completion("the person wants a copy"), 200, "not confirmed: the answer is no JSON"),
+        (completion("the person wants a copy"), 200, "not confirmed: the answer is not JSON"),
         (completion('{"action": "move"}'), 200, "not confirmed: the answer does not have the form"),
         (b" " * (MAX_ANSWER_BYTES + 1), 200, f"its answer has more than {MAX_ANSWER_BYTES} bytes"),
     ],

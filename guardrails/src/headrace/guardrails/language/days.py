@@ -97,4 +97,4 @@ def _exact(year: int, month: int, day: int, words: str) -> Day:
     try:
         return Day(exact=date(year, month, day))
     except ValueError:
-        return Day(doubt=f"`{words}` is no day of the calendar")
+        return Day(doubt=f"`{words}` is not a day of the calendar")

@@ -70,5 +70,5 @@ def _length(number: Number, said: Length) -> Length:  # noqa: PLR0911
     if said.unit in _SECONDS:
         return replace(counted, exact=timedelta(seconds=float(number.value * _SECONDS[said.unit])))
     if days.denominator != 1:
-        return replace(said, doubt=f"`{said.words}` is no whole number of days")
+        return replace(said, doubt=f"`{said.words}` is not a whole number of days")
     return replace(counted, days=int(days))

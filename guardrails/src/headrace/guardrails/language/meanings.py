@@ -22,7 +22,7 @@ _UNIT_LENGTHS = {
     "day": Length("day", days=1, unit="day", count=1),
     "week": Length("week", days=7, unit="week", count=1),
 }
-_NOT_PLANNED = "is no repetition that can be planned"
+_NOT_PLANNED = "is not a repetition that can be planned"
 _YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _MOST_TIMES = 24
 _NOON = 12

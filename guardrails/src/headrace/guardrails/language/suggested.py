@@ -52,7 +52,7 @@ class ModelMarkup:
         try:
             body = json.loads(answer)
         except (ValueError, RecursionError) as error:
-            message = "the answer is no JSON"
+            message = "the answer is not JSON"
             raise Unconfirmed(message) from error
         if not _is_form(body):
             message = "the answer does not have the form that was asked for"
@@ -110,7 +110,7 @@ def confirmed(text: str, context: Context, asked: Interpretation, suggestion: Mo
     rest = _without(text, stretches)
     answer = interpret(rest, context)
     if answer.outcome != "intent" or answer.intent.action not in _PLANNED or answer.intent.then:
-        message = "without what was called background, it is no complete transfer"
+        message = "without what was called background, it is not a complete transfer"
         raise Unconfirmed(message)
     _require_same_readings(asked, answer, stretches)
     _require_slots(text, answer.said, suggestion, stretches)

@@ -64,7 +64,7 @@ def amount_at(items: Sequence[Item], at: int) -> tuple[int, Amount] | None:
             return None
         said, width = items[at + width].text, width + 1
     if said.lower() in listed("percent"):
-        doubt = "a percentage is no fixed rate: write one in bits or bytes a second, such as 2 Gb/s"
+        doubt = "a percentage is not a fixed rate: write one in bits or bytes a second, such as 2 Gb/s"
         return width, Amount(text_of(items, at, at + width), "unsure", None, doubt)
     unit = _unit(said)
     if unit is None or (len(said) == 1 and not items[at].text[0].isdigit()):

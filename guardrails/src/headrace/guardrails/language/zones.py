@@ -67,7 +67,7 @@ def _city(items: Sequence[Item], at: int) -> tuple[int, Zone] | None:
 def _offset(match: re.Match[str], text: str) -> Zone:
     span = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"] or 0))
     if span > timedelta(hours=14):
-        return Zone(doubt=f"`{text}` is no offset from UTC")
+        return Zone(doubt=f"`{text}` is not an offset from UTC")
     return Zone(timezone(-span if match["sign"] == "-" else span))
 
 
@@ -76,7 +76,7 @@ def zone_of_suffix(text: str) -> Zone:
     if text in ("z", "Z"):
         return Zone(UTC)
     match = _OFFSET.fullmatch(text)
-    return Zone(doubt=f"`{text}` is no offset from UTC") if match is None else _offset(match, text)
+    return Zone(doubt=f"`{text}` is not an offset from UTC") if match is None else _offset(match, text)
 
 
 def is_zone_name(text: str) -> bool:

@@ -201,11 +201,11 @@ def _action(value: Json) -> PolicyAction:
 
 def _text(value: Json) -> str:
     if not isinstance(value, str):
-        raise _UnreadableError(what=f"`{value}` is no text")
+        raise _UnreadableError(what=f"`{value}` is not a text")
     return value
 
 
 def _texts(value: Json) -> list[str]:
     if not isinstance(value, list):
-        raise _UnreadableError(what=f"`{value}` is no list of texts")
+        raise _UnreadableError(what=f"`{value}` is not a list of texts")
     return [_text(item) for item in value]

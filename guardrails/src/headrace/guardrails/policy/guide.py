@@ -230,7 +230,7 @@ def _place(asked: Asked, texts: Mapping[str, str]) -> _Place:
     endpoint, colon, path = texts[asked.name].partition(":")
     fault = endpoint_name_fault(endpoint) if endpoint else "it has no name"
     if not colon or fault or "/" in endpoint or len(endpoint) > _MOST_NAME:
-        message = f"`{shown(texts[asked.name], 60)}` is no place; write `endpoint:/path`, such as `{asked.example}`"
+        message = f"`{shown(texts[asked.name], 60)}` is not a place; write `endpoint:/path`, such as `{asked.example}`"
         raise GuideError(message, asked.name)
     try:
         return _Place(endpoint, read_path(path or "/"))

@@ -148,7 +148,7 @@ def _check_components(components: Sequence[str], text: str) -> Iterator[RailRefu
         try:
             raw = unescape_component(component)
         except ValueError:
-            message = f"`{shown(component)}` is not an escaped name (`%XX` for bytes that are no text, `%25` for `%`)"
+            message = f"`{shown(component)}` is not an escaped name (`%XX` for bytes that are not text, `%25` for `%`)"
             yield _refusal(Rail.MALFORMED_PATH, message, text)
             continue
         total += len(raw) + 1

@@ -36,7 +36,7 @@ def check_rrule(rule: str) -> str | Doubt:
         name, _, value = part.partition("=")
         pattern = _PARTS.get(name)
         if pattern is None or name in seen or pattern.fullmatch(value) is None:
-            return Doubt(f"`{part}` is no part of a repetition that can be planned")
+            return Doubt(f"`{part}` is not a part of a repetition that can be planned")
         seen.add(name)
     if "FREQ" not in seen:
         return Doubt("a repetition needs FREQ")

@@ -75,7 +75,7 @@ def names(step: Step, slot: str) -> tuple[str, ...] | Doubt:
             return Doubt(f"`{glob}` can be a name or an ending: write the name in full, or *{glob}")
     doubts = [glob for glob in found if is_odd_glob(glob)]
     if doubts:
-        return Doubt(f"`{doubts[0]}` is no pattern for names below the source")
+        return Doubt(f"`{doubts[0]}` is not a pattern for names below the source")
     return tuple(dict.fromkeys(found))
 
 

@@ -231,7 +231,7 @@ def _unique(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _no_float(text: str) -> int:
-    raise SealError(SealCode.MALFORMED_DOCUMENT, f"`{text[:40]}` in the document is no integer")
+    raise SealError(SealCode.MALFORMED_DOCUMENT, f"`{text[:40]}` in the document is not an integer")
 
 
 def _is_object(value: object) -> TypeGuard[JsonObject]:
