@@ -61,16 +61,30 @@ class Flags:
     exclude: Annotated[list[str] | None, typer.Option(metavar="GLOB", help="Leave out names that match.")] = None
     min_size_bytes: Annotated[
         int | None,
-        typer.Option("--min-size", parser=as_flag(size_bytes), metavar="SIZE", help="Like 10MB or 1GiB."),
+        typer.Option(
+            "--min-size",
+            parser=as_flag(size_bytes),
+            metavar="SIZE",
+            help="Only files of at least this size, like 10MB or 1GiB.",
+        ),
     ] = None
     max_size_bytes: Annotated[
-        int | None, typer.Option("--max-size", parser=as_flag(size_bytes), metavar="SIZE", help="Like 50GB.")
+        int | None,
+        typer.Option(
+            "--max-size", parser=as_flag(size_bytes), metavar="SIZE", help="Only files of at most this size, like 50GB."
+        ),
     ] = None
     modified_after: Annotated[
-        datetime | None, typer.Option("--newer-than", parser=as_flag(_moment), metavar="TIME", help=_TIME)
+        datetime | None,
+        typer.Option(
+            "--newer-than", parser=as_flag(_moment), metavar="TIME", help=f"Only files changed since then. {_TIME}"
+        ),
     ] = None
     modified_before: Annotated[
-        datetime | None, typer.Option("--older-than", parser=as_flag(_moment), metavar="TIME", help=_TIME)
+        datetime | None,
+        typer.Option(
+            "--older-than", parser=as_flag(_moment), metavar="TIME", help=f"Only files changed before then. {_TIME}"
+        ),
     ] = None
     on_conflict: Annotated[
         m.OnConflict | None,
@@ -107,7 +121,9 @@ class Flags:
             help="Cut large files into pieces of this size: 1MiB, 16MiB.",
         ),
     ] = None
-    verify: Annotated[VerifyChoice, typer.Option(help="How what arrives is checked.")] = "default"
+    verify: Annotated[
+        VerifyChoice, typer.Option(help="Check what arrives on its way, or read it back at rest, too.")
+    ] = "default"
 
     def intent(self, action: Action, source: str, destination: str) -> m.TransferIntent:
         """Return the typed request; raises a usage error for flags that do not fit together."""

@@ -60,7 +60,10 @@ def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002
     return command
 
 
-copy = _mover("copy", help="Copy a file or a folder's content. Identical files are skipped; nothing is replaced.")
+copy = _mover(
+    "copy",
+    help="Copy a file or a folder's content. Identical files are skipped; different ones fail (--on-conflict).",
+)
 sync = _mover(
     "sync", help="Make the destination hold what the source holds; --delete removes what the source no longer has."
 )

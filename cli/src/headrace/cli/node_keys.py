@@ -32,7 +32,10 @@ ca = typer.Typer(
 )
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Its name, id or key.")]
 Valid = Annotated[
-    int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 2d. [default: 1 h]")
+    int,
+    typer.Option(
+        parser=as_flag(span_s), metavar="TIME", show_default=False, help="How long it is good, like 2d. [default: 1 h]"
+    ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 

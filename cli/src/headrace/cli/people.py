@@ -207,7 +207,13 @@ def invite(
     *,
     role: Annotated[list[str], typer.Option(help=ROLES_HELP)],
     valid: Annotated[
-        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 12h. [default: 3 d]")
+        int,
+        typer.Option(
+            parser=as_flag(span_s),
+            metavar="TIME",
+            show_default=False,
+            help="How long the link is good, like 12h. [default: 3 d]",
+        ),
     ] = 3 * 86400,
     json: Json = False,
 ) -> None:
@@ -598,12 +604,18 @@ def token_create(  # noqa: PLR0913 - one parameter each option
     name: Annotated[str, typer.Argument(help="What it is for.")],
     *,
     scope: Annotated[list[str], typer.Option(help=SCOPES_HELP)],
-    agent: Annotated[str | None, typer.Option(help="The assistant that will act with it.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The name of the assistant that will act with it.")] = None,
     owner: Annotated[
         str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account that owns it, by id or name.")
     ] = None,
     valid: Annotated[
-        int, typer.Option(parser=as_flag(span_s), metavar="TIME", show_default=False, help="Like 90d. [default: 30 d]")
+        int,
+        typer.Option(
+            parser=as_flag(span_s),
+            metavar="TIME",
+            show_default=False,
+            help="How long it is good, like 90d. [default: 30 d]",
+        ),
     ] = 30 * 86400,
     json: Json = False,
 ) -> None:
