@@ -240,6 +240,8 @@ def test_a_second_host_joins_and_takes_a_copy_as_the_readme_says(reader: Reader)
     here = {"TOKEN": token, "0.0.0.0:8472": address, "dtn2.example.org:8472": address}
     with Stage(reader.home) as stage:
         stage.node("dtn2", *(here.get(word, word.replace("/srv/archive", str(folder))) for word in words))
+        attached = """jq -e 'any(.items[]; .name == "dtn2" and .state == "attached")'"""
+        reader.do([Block("", "sh", f"until headrace nodes --json | {attached}; do :; done\n", "")])
         reader.do([Block("", "sh", "\n".join(then), "")])
     assert {path.name for path in (folder / "photos").iterdir()} == {"one.txt", "two.txt"}
 
