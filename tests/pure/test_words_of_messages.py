@@ -1,4 +1,4 @@
-"""Messages are in plain English: subject, verb, object, in the order of today's English."""
+"""Messages and pages are in plain English: subject, verb, object, in the order of today's English."""
 
 import ast
 import re
@@ -50,5 +50,20 @@ def test_no_message_turns_its_sentence_round(package: str) -> None:
         for line, text in messages(path)
         for right, pattern in NOT_SO.items()
         if (wrong := pattern.search(text))
+    ]
+    assert found == []
+
+
+def test_no_page_for_those_who_use_it_turns_its_sentence_round() -> None:
+    pages = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+    pages += [
+        page for part in ("guide", "operations", "security") for page in sorted((TREE / "docs" / part).glob("*.md"))
+    ]
+    found = [
+        f"{page.relative_to(TREE)}:{number}: {wrong.group()!r} ({right}): {line}"
+        for page in pages
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1)
+        for right, pattern in NOT_SO.items()
+        if (wrong := pattern.search(line))
     ]
     assert found == []
