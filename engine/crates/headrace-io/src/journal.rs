@@ -35,7 +35,14 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 folder.create(name, Holding::Named, Writing::Buffered)?
             }
-            answer => answer?,
+            answer => {
+                let part = answer?;
+                // What was written before may be lost and still be read as if it were there: where a sync failed, of which only a process
+                // was told that was killed then. It is read as it is on the disk.
+                part.sync_content()?;
+                part.evict()?;
+                part
+            }
         };
         let (replay, length) = replay(&*part, landings)?;
         if length == 0 {
@@ -49,7 +56,7 @@ impl Journal {
             Self {
                 part,
                 length,
-                durable: 0,
+                durable: length,
                 waiting: Vec::new(),
             },
             replay,
@@ -104,7 +111,7 @@ impl Journal {
             self.part.write_at(&buffer[..count], at)?;
             at += count as u64;
         }
-        Ok(())
+        self.part.set_size(self.length)
     }
 }
 
@@ -249,6 +256,29 @@ mod tests {
         journal.commit().expect("committed");
         disk.power_cycle(|| 0);
         assert!(open(&*folder).1.into_iter().eq([1, 2, 3]));
+    }
+
+    #[test]
+    fn what_a_failed_sync_lost_is_not_believed_when_its_process_was_killed() {
+        let disk = Disk::default();
+        let folder = disk
+            .target("state")
+            .folder(&RelPath::root())
+            .expect("the root");
+        let (mut journal, _) = open(&*folder);
+        journal.push(&Record::Landed(landed(1)));
+        journal.commit().expect("committed");
+        journal.push(&Record::Landed(landed(2)));
+        disk.fail_once(1, Errno::IO);
+        disk.cut_after(2);
+        assert!(journal.commit().is_err(), "written and not synced");
+        // Killed before it wrote that again.
+        disk.restart();
+        let (mut journal, _) = open(&*folder);
+        journal.push(&Record::Landed(landed(3)));
+        journal.commit().expect("committed");
+        disk.power_cycle(|| 0);
+        assert!(open(&*folder).1.into_iter().eq([1, 3]));
     }
 
     #[test]

@@ -2,14 +2,16 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use headrace_core::access::Access;
 use headrace_core::entry::Kind;
 use headrace_core::name::RelPath;
+use headrace_io::buffer::{ALIGNMENT, BufferPool};
 use headrace_io::descriptors::Descriptors;
 use headrace_io::root::Root;
 use headrace_io::storage::posix::{PosixOrigin, PosixTarget};
-use headrace_io::storage::simulated::Disk;
+use headrace_io::storage::simulated::{Disk, SimulatedTarget};
 use headrace_io::storage::{
     Existing, Folder, Holding, Metadata, Origin, Removal, Replaced, Target, Writing,
 };
@@ -301,6 +303,60 @@ fn a_power_cut_keeps_what_was_synced_and_nothing_is_sure_of_the_rest() {
         lost[2] |= store.content(&path(b"unsafe")).is_none();
     }
     assert_eq!(lost, [true; 3]);
+}
+
+#[test]
+fn what_is_written_past_the_page_cache_is_durable_when_its_own_file_is_synced() {
+    for by_itself in [true, false] {
+        let disk = Disk::default();
+        let store = disk.target("data").with_writing(Writing::Direct);
+        let folder = store.folder(&RelPath::root()).expect("the root");
+        let part = folder.create(b"file", Holding::Named, store.writing());
+        let part = part.expect("a part");
+        let pool = BufferPool::of(ALIGNMENT, ALIGNMENT);
+        let mut block = pool.take(Duration::ZERO).expect("a buffer");
+        block.fill(7);
+        let refused = part.write_at(&block[..512], 0);
+        assert_eq!(kind(refused), Some(io::ErrorKind::InvalidInput));
+        part.write_at(&block, 0).expect("written");
+        if by_itself {
+            part.sync_content().expect("synced");
+        }
+        assert!(store.sync_file_system(folder.device()).expect("synced"));
+        disk.power_cycle(|| 0);
+        let found = store.content(&path(b"file")).expect("a synced name");
+        // How long it is, is safe in both cases.
+        assert_eq!(found, [if by_itself { 7 } else { 0 }; ALIGNMENT]);
+    }
+}
+
+#[test]
+fn each_handle_is_told_once_of_what_could_not_be_written_back() {
+    let disk = Disk::default();
+    let stores = [disk.target("data"), disk.target("data")];
+    let [folder, _] = stores
+        .each_ref()
+        .map(|store| store.folder(&RelPath::root()).expect("the root"));
+    let part = folder.create(b"file", Holding::Named, Writing::Buffered);
+    let part = part.expect("a part");
+    let other = folder.reopen(b"file", Writing::Buffered).expect("there");
+    part.write_at(b"lost", 0).expect("written");
+    disk.fail_writing_back(0);
+    folder.make_folder(b"next").expect("nobody is told yet");
+
+    let late = disk.target("data");
+    let device = late.folder(&RelPath::root()).expect("the root").device();
+    let sync = |store: &SimulatedTarget| store.sync_file_system(device).is_ok();
+    assert_eq!(stores.each_ref().map(sync), [false, false]);
+    assert_eq!(stores.each_ref().map(sync), [true, true]);
+    assert!(sync(&late), "others were told before it was opened");
+    assert!(part.sync().is_err() && other.sync_content().is_err());
+    assert!(part.sync().is_ok() && other.sync_content().is_ok());
+
+    let mut bytes = [0; 8];
+    assert_eq!(part.read_at(&mut bytes, 0).expect("readable"), 4);
+    part.evict().expect("evicted");
+    assert_eq!(part.read_at(&mut bytes, 0).expect("readable"), 0);
 }
 
 #[test]

@@ -476,6 +476,7 @@ impl Context<'_> {
             first_part: u64::try_from(since_epoch.as_millis()).unwrap_or(0) << 20,
             content: super::landing::Content::Sent,
             geometry: super::landing::Geometry::new(unit_bytes),
+            direct_from_bytes: super::landing::DIRECT_FROM_BYTES,
             epochs: self.spec.tuning.epochs,
             share: Arc::clone(self.share),
             execution,

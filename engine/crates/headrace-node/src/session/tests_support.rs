@@ -16,7 +16,7 @@ use headrace_io::descriptors::Descriptors;
 use headrace_io::storage::Target;
 use headrace_io::storage::simulated::Disk;
 
-use super::landing::{Content, EpochRules, Geometry, LandingSpec};
+use super::landing::{Content, DIRECT_FROM_BYTES, EpochRules, Geometry, LandingSpec};
 
 /// Files cut so small that little content makes many units.
 pub(crate) const GEOMETRY: Geometry = Geometry {
@@ -74,6 +74,7 @@ pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, F
         first_part: 0,
         content: Content::Sent,
         geometry: GEOMETRY,
+        direct_from_bytes: DIRECT_FROM_BYTES,
         epochs: EpochRules::default(),
         share: Arc::new(Descriptors::new(1 << 16).share()),
     })

@@ -1,11 +1,13 @@
 //! Storage in memory that loses its power: what was not synced survives in part, out of order, torn, or not at all.
 //!
 //! The promises are the weakest that POSIX allows. Syncing a file keeps its content but not its name; syncing a folder keeps its
-//! names but not what they hold; `sync_content` does not keep times and modes; unsynced changes survive independently of their order.
+//! names but not what they hold; `sync_content` does not keep times and modes; syncing a file system does not keep what was written past
+//! the page cache; unsynced changes survive independently of their order.
 
+mod file;
 mod origin;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
@@ -15,13 +17,12 @@ use headrace_core::name::RelPath;
 use parking_lot::Mutex;
 pub use rustix::io::Errno;
 
+use self::file::{Change, FileNode, Sync, WriteErrors};
+pub use self::origin::SimulatedOrigin;
 use super::{Existing, Folder, Holding, Metadata, Part, Removal, Replaced, Target, Writing};
+use crate::buffer::ALIGNMENT;
 use crate::version::FileState;
 
-pub use self::origin::SimulatedOrigin;
-
-/// Torn writes end at multiples of this.
-const SECTOR_BYTES: usize = 512;
 const ROOT: u64 = 1;
 
 /// A disk in memory. Clones are the same disk.
@@ -37,11 +38,15 @@ struct State {
     devices: HashMap<u64, u64>,
     /// Folders of this name are file systems of their own.
     mounts: Option<Box<[u8]>>,
+    /// What was not written back, by file system.
+    errors: HashMap<u64, WriteErrors>,
     next_inode: u64,
     changes: u64,
     cut_after: Option<u64>,
-    /// The change with this number fails with this error.
-    failing: Option<(u64, Errno)>,
+    /// What goes wrong at the change with this number.
+    failing: Option<(u64, Failing)>,
+    /// How often something went wrong, or was said later.
+    failures: u64,
     illness: Option<Illness>,
     /// Every file has a name.
     names_all: bool,
@@ -58,35 +63,18 @@ pub enum Illness {
     FailsSyncs,
 }
 
+/// What goes wrong once.
+#[derive(Debug, Clone, Copy)]
+enum Failing {
+    Answer(Errno),
+    WritingBack,
+}
+
 #[derive(Debug)]
 enum Node {
     File(FileNode),
     Folder(FolderNode),
     Symlink(Box<[u8]>, i128),
-}
-
-#[derive(Debug, Default)]
-struct FileNode {
-    now: Content,
-    safe: Content,
-    pending: Vec<Change>,
-    /// A sync of the whole file system lost changes of it, which the next sync of the file itself says.
-    lost: bool,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Content {
-    bytes: Vec<u8>,
-    metadata: Metadata,
-    /// Number of the last change: no two states of a file have the same.
-    changed: u64,
-}
-
-#[derive(Debug, Clone)]
-enum Change {
-    Write(u64, Box<[u8]>),
-    Size(u64),
-    Metadata(Metadata),
 }
 
 #[derive(Debug, Default)]
@@ -106,14 +94,6 @@ struct NameChange {
     step: Option<u64>,
 }
 
-/// What of a file is synced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sync {
-    All,
-    /// Not its times and modes.
-    Content,
-}
-
 impl Default for Disk {
     fn default() -> Self {
         let nodes = HashMap::from([(ROOT, Node::Folder(FolderNode::default()))]);
@@ -121,10 +101,12 @@ impl Default for Disk {
             nodes,
             devices: HashMap::new(),
             mounts: None,
+            errors: HashMap::new(),
             next_inode: ROOT + 1,
             changes: 0,
             cut_after: None,
             failing: None,
+            failures: 0,
             illness: None,
             names_all: false,
         };
@@ -145,7 +127,21 @@ impl Disk {
     /// sync that fails did not write is lost with the power, whatever a later sync says: so it is with the page cache of Linux.
     pub fn fail_once(&self, changes: u64, error: Errno) {
         let mut state = self.state.lock();
-        state.failing = Some((state.changes + changes + 1, error));
+        state.failing = Some((state.changes + changes + 1, Failing::Answer(error)));
+    }
+
+    /// Let the page cache fail to write back what it holds right before the change with this number, which succeeds: all that was written
+    /// through it and not synced is lost with the power. Another program that syncs its own handles of the file systems is told at once;
+    /// handles of ours that are open by then are told when they are synced next.
+    pub fn fail_writing_back(&self, changes: u64) {
+        let mut state = self.state.lock();
+        state.failing = Some((state.changes + changes + 1, Failing::WritingBack));
+    }
+
+    /// How often something went wrong so far, or was said later, but for the power.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.state.lock().failures
     }
 
     /// Let the disk do something wrong from now on.
@@ -179,6 +175,7 @@ impl Disk {
     pub fn power_cycle(&self, mut random: impl FnMut() -> u64) {
         let mut state = self.state.lock();
         (state.cut_after, state.failing) = (None, None);
+        state.errors.clear();
         // Sometimes nothing or everything survives, otherwise each change with its own coin.
         let fate = random() % 8;
         let mut survives = move || match fate {
@@ -191,15 +188,7 @@ impl Disk {
         inodes.sort_unstable();
         for inode in inodes {
             match state.nodes.get_mut(&inode) {
-                Some(Node::File(file)) => {
-                    for change in std::mem::take(&mut file.pending) {
-                        if let Some(coin) = survives() {
-                            file.safe.apply(&change.torn(coin));
-                        }
-                    }
-                    file.now = file.safe.clone();
-                    file.lost = false;
-                }
+                Some(Node::File(file)) => file.power_cycle(&mut survives),
                 Some(Node::Folder(folder)) => {
                     for change in std::mem::take(&mut folder.pending) {
                         let coin = match change.step {
@@ -235,6 +224,8 @@ impl Disk {
         SimulatedTarget {
             disk: self.clone(),
             inode: self.top(name),
+            writing: Writing::Buffered,
+            met: Met::default(),
         }
     }
 
@@ -264,35 +255,89 @@ impl State {
         self.changes += 1;
         self.alive()?;
         let changes = self.changes;
-        let failing = self.failing.take_if(|(number, _)| *number <= changes);
-        failing.map_or(Ok(()), |(_, error)| Err(error.into()))
-    }
-
-    /// Sync these files and folders. Where that fails, what the files held is forgotten; whoever can't write names writes nothing more.
-    fn sync(&mut self, inodes: &[u64], how: Sync) -> io::Result<()> {
-        let mut answer = self.change();
-        if let ([inode], Ok(())) = (inodes, &answer)
-            && let Ok(file) = self.file(*inode)
-            && std::mem::take(&mut file.lost)
-        {
-            answer = Err(Errno::IO.into());
-        }
-        let is_lost = answer.is_err() && self.alive().is_ok();
-        for inode in inodes {
-            match self.nodes.get_mut(inode) {
-                Some(Node::File(file)) if is_lost => {
-                    file.lost = inodes.len() > 1 && !file.pending.is_empty();
-                    file.pending.clear();
-                }
-                Some(Node::File(file)) if answer.is_ok() => file.sync(how),
-                Some(Node::Folder(folder)) if answer.is_ok() => {
-                    folder.safe = folder.now.clone();
-                    folder.pending.clear();
-                }
-                _ => {}
+        let Some((_, failing)) = self.failing.take_if(|(number, _)| *number <= changes) else {
+            return Ok(());
+        };
+        self.failures += 1;
+        match failing {
+            Failing::Answer(error) => Err(error.into()),
+            Failing::WritingBack => {
+                self.lose_cached();
+                Ok(())
             }
         }
-        answer
+    }
+
+    /// What the page cache holds can't be written back.
+    fn lose_cached(&mut self) {
+        let mut hit = BTreeSet::new();
+        for (inode, node) in &mut self.nodes {
+            if let Node::File(file) = node
+                && file.lose(Sync::Cache)
+            {
+                hit.insert(self.devices.get(inode).copied().unwrap_or(ROOT));
+            }
+        }
+        for device in hit {
+            let errors = self.errors.entry(device).or_default();
+            errors.happened();
+            errors.told_to_others();
+        }
+    }
+
+    /// Sync a file by a handle that knows of these errors. Where that fails, what it held is forgotten.
+    fn sync_file(&mut self, inode: u64, how: Sync, known: &mut u64) -> io::Result<()> {
+        let answer = self.change();
+        self.alive()?;
+        let file = self.file(inode)?;
+        let is_lost = answer.is_err() && file.lose(how);
+        if answer.is_ok() {
+            file.sync(how);
+        }
+        let told = file.errors.tell(known);
+        if is_lost {
+            let device = self.device(inode);
+            self.errors.entry(device).or_default().happened();
+        }
+        self.failures += u64::from(told.is_err());
+        answer.and(told)
+    }
+
+    fn sync_folder(&mut self, inode: u64) -> io::Result<()> {
+        self.change()?;
+        self.folder(inode)?.sync();
+        Ok(())
+    }
+
+    /// Sync a file system by a handle that knows of these errors.
+    fn sync_device(&mut self, device: u64, known: &mut u64) -> io::Result<()> {
+        let answer = self.change();
+        self.alive()?;
+        for (inode, node) in &mut self.nodes {
+            if self.devices.get(inode).copied().unwrap_or(ROOT) != device {
+                continue;
+            }
+            match node {
+                Node::File(file) if answer.is_ok() => file.sync(Sync::FileSystem),
+                Node::File(file) => {
+                    file.lose(Sync::FileSystem);
+                }
+                Node::Folder(folder) if answer.is_ok() => folder.sync(),
+                Node::Folder(_) | Node::Symlink(..) => {}
+            }
+        }
+        let errors = self.errors.entry(device).or_default();
+        if answer.is_err() {
+            errors.happened();
+        }
+        let told = errors.tell(known);
+        self.failures += u64::from(told.is_err());
+        answer.and(told)
+    }
+
+    /// What a handle of a file system that is opened now knows of.
+    fn known(&self, device: u64) -> u64 {
+        self.errors.get(&device).map_or(0, WriteErrors::known)
     }
 
     /// The error of the device, if it has this illness.
@@ -322,6 +367,14 @@ impl State {
         match self.nodes.get_mut(&inode) {
             Some(Node::Folder(folder)) => Ok(folder),
             _ => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    fn entry_in(&mut self, folder: u64, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
+        self.alive()?;
+        match self.folder(folder)?.now.get(name).copied() {
+            Some(inode) => self.entry(inode, path),
+            None => Ok(None),
         }
     }
 
@@ -422,6 +475,11 @@ impl State {
 }
 
 impl FolderNode {
+    fn sync(&mut self) {
+        self.safe = self.now.clone();
+        self.pending.clear();
+    }
+
     fn names(&mut self, change: NameChange) {
         apply_names(&mut self.now, &change);
         self.pending.push(change);
@@ -437,69 +495,25 @@ fn apply_names(names: &mut BTreeMap<Box<[u8]>, u64>, change: &NameChange) {
     }
 }
 
-impl FileNode {
-    /// Only what was not lost meanwhile: what a failed sync forgot does not come back.
-    fn sync(&mut self, how: Sync) {
-        let (now, later) = match how {
-            Sync::All => (std::mem::take(&mut self.pending), Vec::new()),
-            Sync::Content => std::mem::take(&mut self.pending)
-                .into_iter()
-                .partition(|change| !matches!(change, Change::Metadata(_))),
-        };
-        for change in &now {
-            self.safe.apply(change);
-        }
-        self.safe.changed = self.now.changed;
-        self.pending = later;
-    }
-
-    fn change(&mut self, number: u64, change: Change) {
-        self.now.apply(&change);
-        self.now.changed = number;
-        self.pending.push(change);
-    }
-}
-
-impl Change {
-    fn torn(&self, coin: u64) -> Self {
-        match self {
-            Self::Write(offset, bytes) if coin != u64::MAX && coin.is_multiple_of(4) => {
-                let sectors = (bytes.len() / SECTOR_BYTES) as u64;
-                let kept = to_usize((coin / 4) % (sectors + 1)) * SECTOR_BYTES;
-                Self::Write(*offset, bytes[..kept].into())
-            }
-            whole => whole.clone(),
-        }
-    }
-}
-
-impl Content {
-    fn apply(&mut self, change: &Change) {
-        match change {
-            Change::Write(offset, bytes) => {
-                let start = to_usize(*offset);
-                if self.bytes.len() < start + bytes.len() {
-                    self.bytes.resize(start + bytes.len(), 0);
-                }
-                self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
-            }
-            Change::Size(size) => self.bytes.resize(to_usize(*size), 0),
-            Change::Metadata(metadata) => {
-                self.metadata.mode = metadata.mode.or(self.metadata.mode);
-                self.metadata.mtime_ns = metadata.mtime_ns.or(self.metadata.mtime_ns);
-            }
-        }
-    }
-}
+/// The file systems of a target, each with what the handle by which it is synced knows of: opened when a folder on it is met first.
+type Met = Arc<Mutex<HashMap<u64, u64>>>;
 
 /// A folder at the top of a [`Disk`], received into.
 #[derive(Debug, Clone)]
 pub struct SimulatedTarget {
     disk: Disk,
     inode: u64,
+    writing: Writing,
+    met: Met,
 }
 
 impl SimulatedTarget {
+    /// The same, with large files written so.
+    #[must_use]
+    pub fn with_writing(self, writing: Writing) -> Self {
+        Self { writing, ..self }
+    }
+
     /// All bytes of the file at `path`, if there is one.
     #[must_use]
     pub fn content(&self, path: &RelPath) -> Option<Vec<u8>> {
@@ -514,11 +528,13 @@ impl SimulatedTarget {
 
 impl Target for SimulatedTarget {
     fn folder(&self, path: &RelPath) -> io::Result<Arc<dyn Folder>> {
-        let mut folder: Arc<dyn Folder> = Arc::new(SimulatedFolder {
+        let top = SimulatedFolder {
             disk: self.disk.clone(),
+            met: Arc::clone(&self.met),
             top: self.inode,
             inode: self.inode,
-        });
+        };
+        let mut folder: Arc<dyn Folder> = Arc::new(top.meet());
         for name in path.components() {
             folder = folder.folder(name)?;
         }
@@ -526,17 +542,19 @@ impl Target for SimulatedTarget {
     }
 
     fn sync_file_system(&self, device: u64) -> io::Result<bool> {
-        let mut state = self.disk.state.lock();
-        let inodes = state.nodes.keys().copied();
-        let inodes: Vec<u64> = inodes
-            .filter(|inode| state.device(*inode) == device)
-            .collect();
-        state.sync(&inodes, Sync::All)?;
-        Ok(true)
+        match self.met.lock().get_mut(&device) {
+            Some(known) => self
+                .disk
+                .state
+                .lock()
+                .sync_device(device, known)
+                .map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn writing(&self) -> Writing {
-        Writing::Buffered
+        self.writing
     }
 
     fn umask(&self) -> u32 {
@@ -547,19 +565,48 @@ impl Target for SimulatedTarget {
 #[derive(Debug)]
 struct SimulatedFolder {
     disk: Disk,
+    met: Met,
     /// The folder that paths begin at.
     top: u64,
     inode: u64,
 }
 
+impl SimulatedFolder {
+    /// This folder, whose file system is met.
+    fn meet(self) -> Self {
+        {
+            let (mut met, state) = (self.met.lock(), self.disk.state.lock());
+            let device = state.device(self.inode);
+            met.entry(device).or_insert_with(|| state.known(device));
+        }
+        self
+    }
+
+    fn part(
+        &self,
+        state: &State,
+        inode: u64,
+        name: Option<Box<[u8]>>,
+        writing: Writing,
+    ) -> Arc<dyn Part> {
+        let known = match state.nodes.get(&inode) {
+            Some(Node::File(file)) => file.errors.known(),
+            _ => 0,
+        };
+        Arc::new(SimulatedPart {
+            disk: self.disk.clone(),
+            folder: self.inode,
+            inode,
+            name,
+            writing,
+            known: Mutex::new(known),
+        })
+    }
+}
+
 impl Folder for SimulatedFolder {
     fn entry(&self, name: &[u8], path: RelPath) -> io::Result<Option<Entry>> {
-        let mut state = self.disk.state.lock();
-        state.alive()?;
-        let Some(inode) = state.folder(self.inode)?.now.get(name).copied() else {
-            return Ok(None);
-        };
-        state.entry(inode, path)
+        self.disk.state.lock().entry_in(self.inode, name, path)
     }
 
     fn inode_of(&self, name: &[u8]) -> io::Result<Option<u64>> {
@@ -584,11 +631,14 @@ impl Folder for SimulatedFolder {
         let found = state.folder(self.inode)?.now.get(name).copied();
         let inode = found.ok_or(io::ErrorKind::NotFound)?;
         state.folder(inode)?;
-        Ok(Arc::new(Self {
+        drop(state);
+        let found = Self {
             disk: self.disk.clone(),
+            met: Arc::clone(&self.met),
             top: self.top,
             inode,
-        }))
+        };
+        Ok(Arc::new(found.meet()))
     }
 
     fn make_folder(&self, name: &[u8]) -> io::Result<()> {
@@ -611,7 +661,7 @@ impl Folder for SimulatedFolder {
         &self,
         temporary: &[u8],
         holding: Holding,
-        _writing: Writing,
+        writing: Writing,
     ) -> io::Result<Arc<dyn Part>> {
         let mut state = self.disk.state.lock();
         let (inode, name) = if holding == Holding::Named || state.names_all {
@@ -627,27 +677,16 @@ impl Folder for SimulatedFolder {
             state.inherit_device(self.inode, inode);
             (inode, None)
         };
-        Ok(Arc::new(SimulatedPart {
-            disk: self.disk.clone(),
-            folder: self.inode,
-            inode,
-            name,
-        }))
+        Ok(self.part(&state, inode, name, writing))
     }
 
-    fn reopen(&self, temporary: &[u8], _writing: Writing) -> io::Result<Arc<dyn Part>> {
+    fn reopen(&self, temporary: &[u8], writing: Writing) -> io::Result<Arc<dyn Part>> {
         let mut state = self.disk.state.lock();
         state.alive()?;
         let found = state.folder(self.inode)?.now.get(temporary).copied();
         let inode = found.ok_or(io::ErrorKind::NotFound)?;
         state.file(inode)?;
-        let name = Some(temporary.into());
-        Ok(Arc::new(SimulatedPart {
-            disk: self.disk.clone(),
-            folder: self.inode,
-            inode,
-            name,
-        }))
+        Ok(self.part(&state, inode, Some(temporary.into()), writing))
     }
 
     fn open_file(&self, name: &[u8]) -> io::Result<Arc<dyn Part>> {
@@ -736,6 +775,15 @@ impl Folder for SimulatedFolder {
     }
 
     fn remove_folder(&self, name: &[u8]) -> io::Result<()> {
+        {
+            let mut state = self.disk.state.lock();
+            state.alive()?;
+            let found = state.folder(self.inode)?.now.get(name).copied();
+            let inode = found.ok_or(io::ErrorKind::NotFound)?;
+            if !state.folder(inode)?.now.is_empty() {
+                return Err(io::ErrorKind::DirectoryNotEmpty.into());
+            }
+        }
         self.remove(name)
     }
 
@@ -773,7 +821,7 @@ impl Folder for SimulatedFolder {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.disk.state.lock().sync(&[self.inode], Sync::All)
+        self.disk.state.lock().sync_folder(self.inode)
     }
 }
 
@@ -783,6 +831,9 @@ struct SimulatedPart {
     folder: u64,
     inode: u64,
     name: Option<Box<[u8]>>,
+    writing: Writing,
+    /// Which errors of writing back this handle knows of.
+    known: Mutex<u64>,
 }
 
 impl SimulatedPart {
@@ -792,6 +843,23 @@ impl SimulatedPart {
         let number = state.changes;
         state.file(self.inode)?.change(number, change);
         Ok(())
+    }
+
+    /// Past the page cache only whole blocks go, from and to where blocks begin.
+    fn check_aligned(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let is_aligned = bytes.as_ptr().align_offset(ALIGNMENT) == 0
+            && bytes.len().is_multiple_of(ALIGNMENT)
+            && offset.is_multiple_of(ALIGNMENT as u64);
+        if self.writing == Writing::Buffered || is_aligned {
+            return Ok(());
+        }
+        Err(Errno::INVAL.into())
+    }
+
+    fn sync_as(&self, how: Sync) -> io::Result<()> {
+        let mut state = self.disk.state.lock();
+        state.well(Illness::FailsSyncs)?;
+        state.sync_file(self.inode, how, &mut self.known.lock())
     }
 }
 
@@ -805,7 +873,7 @@ impl Part for SimulatedPart {
     }
 
     fn writing(&self) -> Writing {
-        Writing::Buffered
+        self.writing
     }
 
     fn is_named(&self) -> bool {
@@ -821,16 +889,26 @@ impl Part for SimulatedPart {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.disk.state.lock().well(Illness::FailsWrites)?;
-        self.change(Change::Write(offset, bytes.into()))
+        self.check_aligned(bytes, offset)?;
+        let mut state = self.disk.state.lock();
+        state.well(Illness::FailsWrites)?;
+        state.change()?;
+        let number = state.changes;
+        let file = state.file(self.inode)?;
+        file.write(number, bytes, offset, self.writing);
+        Ok(())
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.check_aligned(bytes, offset)?;
         self.disk.state.lock().read(self.inode, bytes, offset)
     }
 
     fn evict(&self) -> io::Result<()> {
-        self.disk.state.lock().alive()
+        let mut state = self.disk.state.lock();
+        state.alive()?;
+        state.file(self.inode)?.evict();
+        Ok(())
     }
 
     fn set_metadata(&self, metadata: Metadata) -> io::Result<()> {
@@ -838,15 +916,11 @@ impl Part for SimulatedPart {
     }
 
     fn sync_content(&self) -> io::Result<()> {
-        let mut state = self.disk.state.lock();
-        state.well(Illness::FailsSyncs)?;
-        state.sync(&[self.inode], Sync::Content)
+        self.sync_as(Sync::Content)
     }
 
     fn sync(&self) -> io::Result<()> {
-        let mut state = self.disk.state.lock();
-        state.well(Illness::FailsSyncs)?;
-        state.sync(&[self.inode], Sync::All)
+        self.sync_as(Sync::All)
     }
 
     fn publish(&self, name: &[u8], existing: Existing) -> io::Result<()> {
@@ -865,15 +939,10 @@ impl Part for SimulatedPart {
     }
 
     fn replace(&self, name: &[u8], expected: &dyn Fn(&Entry) -> bool) -> io::Result<Replaced> {
-        let folder = SimulatedFolder {
-            disk: self.disk.clone(),
-            top: self.folder,
-            inode: self.folder,
-        };
-        if folder
-            .entry(name, RelPath::root())?
-            .is_some_and(|found| !expected(&found))
-        {
+        let mut state = self.disk.state.lock();
+        let found = state.entry_in(self.folder, name, RelPath::root())?;
+        drop(state);
+        if found.is_some_and(|found| !expected(&found)) {
             return Ok(Replaced::No);
         }
         self.publish(name, Existing::Replace)?;

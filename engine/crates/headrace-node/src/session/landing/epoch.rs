@@ -17,7 +17,6 @@ use super::Landing;
 use super::conflict::is_unchanged;
 use super::incoming::{Incoming, IncomingState, Phase};
 use super::places::Place;
-use super::unit::may_be_padded;
 use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
@@ -175,7 +174,7 @@ impl Landing {
                 // Small files got theirs when they were written.
                 return Ok(());
             }
-            let cut = if may_be_padded(&file.entry) {
+            let cut = if self.may_be_padded(&file.entry) {
                 file.part.set_size(file.entry.size)
             } else {
                 Ok(())

@@ -64,7 +64,7 @@ use self::places::Places;
 pub(crate) use self::read_back::READERS;
 use self::read_back::ReadBack;
 use self::resume::{ReceivedCount, Resume};
-pub use self::unit::{Accepted, UnitSink};
+pub use self::unit::{Accepted, DIRECT_FROM_BYTES, UnitSink};
 use super::binding::fenced_off;
 use super::counters::{Counters, Stage, add};
 use super::ledger::{Ledger, Outcome};
@@ -175,6 +175,8 @@ pub struct LandingSpec {
     pub content: Content,
     /// How files are cut.
     pub geometry: Geometry,
+    /// Files from this size on are written as the target says, smaller ones always through the page cache.
+    pub direct_from_bytes: u64,
     /// When epochs are due.
     pub epochs: EpochRules,
     /// How many descriptors may be held.

@@ -1,7 +1,8 @@
 //! Invariant 5, by cutting the power: the real landing code over a disk that forgets what was not synced, cut at random points and
 //! resumed. Sometimes only the process dies, so that the next session finds what a later cut still takes away. Copies and moves, holes,
-//! names that are replaced, file systems below the destination, units of another size in the next session, and a disk that fails at one
-//! change or has no room for it.
+//! names that are replaced and deleted (for good, and to the trash), files written past the page cache in one session and through it in the
+//! next, file systems below the destination, units of another size in the next session, and a disk that fails at one change, has no room for
+//! it, or can't write back what it took.
 //! `HEADRACE_POWER_CUTS` sets how many cut points (`make power-cuts`: 100,000), `HEADRACE_POWER_SEED` the first case; a fault in `tests/faults`
 //! removes each sync.
 
@@ -19,10 +20,11 @@ use headrace_core::list::ListDigest;
 use headrace_core::manifest::Item;
 use headrace_core::message::{Decision, FileResult, Message};
 use headrace_core::ticket::Verify;
+use headrace_io::storage::Writing;
 use headrace_io::storage::simulated::Errno;
 use parking_lot::Mutex;
 
-use self::case::{BLOCK, Case, Random};
+use self::case::{BLOCK, Case, Extent, Random};
 use super::{Accepted, Answers, Finished, Landing};
 use crate::session::tests_support::GEOMETRY;
 
@@ -241,8 +243,12 @@ impl Case {
         let mut epoch = Ok(());
         let within = self.fails && (file + unit).is_multiple_of(2);
         for offset in (start..end).step_by(BLOCK) {
-            if within && offset == start + 2 * BLOCK as u64 {
-                epoch = landing.epoch();
+            if within
+                && [2, 5]
+                    .map(|block| start + block * BLOCK as u64)
+                    .contains(&offset)
+            {
+                epoch = epoch.and(landing.epoch());
             }
             let range = usize::try_from(offset).expect("small")
                 ..usize::try_from(end.min(offset + BLOCK as u64)).expect("small");
@@ -264,7 +270,8 @@ impl Case {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Errors {
     None,
-    /// In every second session one change fails: with an error of the device, or because it is full.
+    /// In every second session one thing fails: a change, with an error of the device or because it is full, or writing back what the page
+    /// cache holds, of which those hear later who sync it.
     One,
 }
 
@@ -273,9 +280,12 @@ impl Errors {
     fn strike(self, case: &Case, random: &mut Random, limit: u64) -> bool {
         let strikes = self == Self::One && random.below(2) == 0;
         if strikes {
-            let errors = [Errno::IO, Errno::NOSPC];
-            let error = errors[usize::try_from(random.below(2)).expect("small")];
-            case.disk.fail_once(random.below(limit), error);
+            let change = random.below(limit);
+            match random.below(3) {
+                0 => case.disk.fail_once(change, Errno::IO),
+                1 => case.disk.fail_once(change, Errno::NOSPC),
+                _ => case.disk.fail_writing_back(change),
+            }
         }
         strikes
     }
@@ -283,15 +293,25 @@ impl Errors {
 
 /// Cut the power or kill the process somewhere in a session, again and again, until one finishes without a failure.
 /// Says how often that was.
-fn torture(seed: u64, errors: Errors) -> u64 {
+fn torture(seed: u64, errors: Errors, extent: Extent) -> u64 {
     let mut random = Random(seed);
     let mut case = Case::new(&mut random);
+    // Drawn apart: what a seed was before stays what it was.
+    let mut more = Random(!seed);
+    if extent == Extent::All {
+        case = case.with_names_to_delete(&mut more);
+        case.direct_from_bytes = GEOMETRY.block_bytes + 1;
+    }
     case.fails = errors == Errors::One;
     let mut promises = Promises::default();
     let mut limit = 40 + random.below(160);
     let mut struck = false;
     for session in 1.. {
         case.disk.cut_after(random.below(limit));
+        if extent == Extent::All {
+            case.writing = [Writing::Buffered, Writing::Direct][usize::from(more.below(2) == 0)];
+        }
+        let failures = case.disk.failures();
         let strikes = errors.strike(&case, &mut random, limit);
         struck |= strikes;
         if strikes {
@@ -309,7 +329,7 @@ fn torture(seed: u64, errors: Errors) -> u64 {
                 result => assert!(struck, "failed while all was well: {}", said(result)),
             }
         }
-        if strikes {
+        if case.disk.failures() > failures {
             // A file that fails is dropped with all its units, and who was about to say so may have been cut short.
             promises.units.clear();
         }
@@ -319,6 +339,7 @@ fn torture(seed: u64, errors: Errors) -> u64 {
             case.disk.power_cycle(|| random.next());
         }
         case.check(&promises);
+        case.check_deletes();
         if random.below(8) == 0 {
             // Units of another size: what came in units is sent again, and what is whole counts.
             case.geometry.unit_bytes = if case.geometry == GEOMETRY {
@@ -351,8 +372,9 @@ fn torture_all(found: &[u64], errors: Errors) {
     let wanted = number("HEADRACE_POWER_CUTS", DEFAULT_CUTS);
     let first = number("HEADRACE_POWER_SEED", 0);
     let (mut cases, mut cuts) = (0, 0);
-    for seed in found.iter().copied().chain(first..) {
-        let done = std::panic::catch_unwind(|| torture(seed, errors));
+    let found = found.iter().map(|seed| (*seed, Extent::AsFound));
+    for (seed, extent) in found.chain((first..).map(|seed| (seed, Extent::All))) {
+        let done = std::panic::catch_unwind(|| torture(seed, errors, extent));
         cuts += done.unwrap_or_else(|_| panic!("seed {seed}"));
         cases += 1;
         if cuts >= wanted {

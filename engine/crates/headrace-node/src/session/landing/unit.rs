@@ -22,7 +22,7 @@ use super::{Geometry, Landing, MAX_RESENDS, violation};
 use crate::session::counters::{Stage, add};
 
 /// Files from this size on are written past the page cache where that pays.
-const DIRECT_FROM_BYTES: u64 = 8 << 20;
+pub const DIRECT_FROM_BYTES: u64 = 8 << 20;
 /// Longest wait for a free buffer: as long as a disk may take for one write.
 const BUFFER_PATIENCE: Duration = Duration::from_mins(2);
 
@@ -210,11 +210,16 @@ impl Landing {
 
     /// How a file is best written.
     pub(super) fn writing_of(&self, entry: &Entry) -> Writing {
-        if entry.size >= DIRECT_FROM_BYTES {
+        if entry.size >= self.spec.direct_from_bytes {
             self.folders.target().writing()
         } else {
             Writing::Buffered
         }
+    }
+
+    /// Whether a file may be longer than it is to be. An earlier session may have written it past the page cache, whatever this one does.
+    pub(super) fn may_be_padded(&self, entry: &Entry) -> bool {
+        entry.size >= self.spec.direct_from_bytes
     }
 
     /// Ask for a unit again, or give its file up when that was done too often.
@@ -500,11 +505,6 @@ pub(super) fn write_sparse(part: &dyn Part, bytes: &[u8], offset: u64) -> io::Re
         at += length;
     }
     Ok(())
-}
-
-/// Whether a file may be longer than it is to be. An earlier session may have written it past the page cache, whatever this one does.
-pub(super) fn may_be_padded(entry: &Entry) -> bool {
-    entry.size >= DIRECT_FROM_BYTES
 }
 
 /// The size that a file of `size` bytes has while it is written.

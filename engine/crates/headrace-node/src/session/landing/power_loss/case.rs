@@ -8,23 +8,36 @@ use headrace_core::code::Failure;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::list::{ListDigest, ListEntry, ListWriter};
 use headrace_core::name::RelPath;
-use headrace_core::ticket::{Action, Execution, OnConflict, Verify};
+use headrace_core::ticket::{Action, Execution, OnConflict, Trash, Verify};
 use headrace_core::version::Version;
-use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
+use headrace_io::buffer::{ALIGNMENT, BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::{Disk, SimulatedTarget};
-use headrace_io::storage::{Existing, Holding, Target, Writing};
+use headrace_io::storage::{Existing, Folder, Holding, Target, Writing};
 
-use super::super::{Answers, EpochRules, Geometry, Landing, LandingSpec};
+use super::super::{Answers, DIRECT_FROM_BYTES, EpochRules, Geometry, Landing, LandingSpec};
 use super::Heard;
 use crate::session::tests_support::{GEOMETRY, landing_spec};
 
 /// Bytes of a block of a file, of all units.
 pub(super) const BLOCK: usize = 1024;
-/// What names that are replaced hold before.
+/// What names that are replaced or deleted hold before.
 pub(super) const OLD: &[u8] = b"as it was before";
 /// Names that are replaced, in some cases: a file that comes in a batch, and one that comes in units.
 const REPLACED: [&str; 2] = ["z0", "z9"];
+/// Files that the source does not have, in some cases: they are deleted.
+pub(super) const SUPERFLUOUS: [&str; 3] = ["a-old", "old/deep/x", "old/y"];
+/// Their folders, each before what it holds.
+const SUPERFLUOUS_FOLDERS: [&str; 2] = ["old", "old/deep"];
+
+/// How much is tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// What was tried when a seed found something.
+    AsFound,
+    /// Also to write past the page cache, and to delete.
+    All,
+}
 
 /// A small generator of numbers (`SplitMix64`): the seed is all there is to reproduce a case.
 pub(super) struct Random(pub(super) u64);
@@ -117,6 +130,10 @@ pub(super) struct Case {
     pub(super) geometry: Geometry,
     /// The disk fails now and then; units are written in pieces, and epochs run in between.
     pub(super) fails: bool,
+    /// How files from a size on are written in the next session.
+    pub(super) writing: Writing,
+    pub(super) direct_from_bytes: u64,
+    pub(super) deletes: bool,
     sync_everything_from: usize,
     scratch: tempfile::TempDir,
 }
@@ -140,6 +157,9 @@ impl Case {
             execution: Self::execution(random),
             geometry: GEOMETRY,
             fails: false,
+            writing: Writing::Buffered,
+            direct_from_bytes: DIRECT_FROM_BYTES,
+            deletes: false,
             sync_everything_from: if random.below(2) == 0 { 1 } else { usize::MAX },
             scratch: scratch.expect("a folder"),
             disk,
@@ -178,12 +198,7 @@ impl Case {
         let list = std::fs::File::create(self.overwrites()).expect("a list");
         let mut list = ListWriter::new(list);
         for name in REPLACED {
-            let part = folder.create(b"before", Holding::Named, Writing::Buffered);
-            let part = part.expect("a file");
-            part.write_at(OLD, 0).expect("written");
-            part.sync().expect("synced");
-            part.publish(name.as_bytes(), Existing::Keep)
-                .expect("named");
+            put(&*folder, name.as_bytes());
             let path = RelPath::from_bytes(name.as_bytes()).expect("a path");
             let found = folder.entry(name.as_bytes(), path).expect("readable");
             list.push(&ListEntry::from(&found.expect("there")))
@@ -193,6 +208,53 @@ impl Case {
         self.execution.overwrites = list.finish().expect("written").1;
         self.execution.on_conflict = OnConflict::Overwrite;
         self
+    }
+
+    /// Delete what the source does not have, in half of the copies to a destination that is there; half of these keep it in the trash.
+    pub(super) fn with_names_to_delete(mut self, random: &mut Random) -> Self {
+        let is_there = self.execution.on_conflict == OnConflict::Overwrite;
+        if !is_there || self.execution.delete_source || random.below(2) == 0 {
+            return self;
+        }
+        let mut found = Vec::new();
+        for name in SUPERFLUOUS_FOLDERS {
+            let (above, path) = self.place(name);
+            let name = path.file_name().expect("a name");
+            above.make_folder(name).expect("made");
+            above.sync().expect("synced");
+            found.push(above.entry(name, path.clone()));
+        }
+        for name in SUPERFLUOUS {
+            let (above, path) = self.place(name);
+            let name = path.file_name().expect("a name");
+            put(&*above, name);
+            above.sync().expect("synced");
+            found.push(above.entry(name, path.clone()));
+        }
+        let found = found.into_iter().map(|found| found.expect("readable"));
+        let mut found: Vec<Entry> = found.map(|found| found.expect("there")).collect();
+        found.sort_by(|left, right| left.path.cmp(&right.path));
+        let list = std::fs::File::create(self.delete_list()).expect("a list");
+        let mut list = ListWriter::new(list);
+        for entry in &found {
+            list.push(&ListEntry::from(entry)).expect("listed");
+        }
+        self.deletes = true;
+        self.execution.deletes = list.finish().expect("written").1;
+        self.execution.delete_extraneous = true;
+        self.execution.trash = (random.below(2) == 0).then_some(Trash { keep_days: 30 });
+        self
+    }
+
+    /// The folder that holds a path of the destination, and the path.
+    fn place(&self, path: &str) -> (Arc<dyn Folder>, RelPath) {
+        let path = RelPath::from_bytes(path.as_bytes()).expect("a path");
+        let above = destination(&path.parent().unwrap_or_default());
+        (self.data.folder(&above).expect("there"), path)
+    }
+
+    fn delete_list(&self) -> std::path::PathBuf {
+        self.scratch.path().join("deletes.jsonl")
     }
 
     fn overwrites(&self) -> std::path::PathBuf {
@@ -211,8 +273,11 @@ impl Case {
             execution: self.execution.clone(),
             overwrites: (self.execution.overwrites != ListDigest::empty())
                 .then(|| self.overwrites()),
+            deletes: self.deletes.then(|| self.delete_list()),
             geometry: self.geometry,
-            target: Arc::new(self.data.clone()),
+            direct_from_bytes: self.direct_from_bytes,
+            // Each session has handles of its own.
+            target: Arc::new(self.disk.target("data").with_writing(self.writing)),
             first_part: session * 1000,
             epochs: EpochRules {
                 sync_everything_from: self.sync_everything_from,
@@ -224,7 +289,7 @@ impl Case {
         };
         let answers: Arc<dyn Answers> = Arc::clone(heard) as Arc<dyn Answers>;
         let disk = Arc::new(DiskPool::new(0).expect("no threads"));
-        let buffer_bytes = if self.fails { 2 * BLOCK } else { BUFFER_BYTES };
+        let buffer_bytes = if self.fails { ALIGNMENT } else { BUFFER_BYTES };
         Landing::open(
             spec,
             answers,
@@ -233,6 +298,15 @@ impl Case {
             disk,
         )
     }
+}
+
+/// A durable file with what was there before.
+fn put(folder: &dyn Folder, name: &[u8]) {
+    let part = folder.create(b"before", Holding::Named, Writing::Buffered);
+    let part = part.expect("a file");
+    part.write_at(OLD, 0).expect("written");
+    part.sync().expect("synced");
+    part.publish(name, Existing::Keep).expect("named");
 }
 
 pub(super) fn destination(path: &RelPath) -> RelPath {

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use headrace_core::entry::{Entry, Kind};
-use headrace_core::name::RelPath;
+use headrace_core::name::{RelPath, TRASH_NAME};
 use headrace_core::ticket::Preserve;
 use headrace_io::storage::Target;
 
 use super::super::Finished;
 use super::Promises;
-use super::case::{Case, OLD, Random, destination};
+use super::case::{Case, OLD, Random, SUPERFLUOUS, destination};
 
 impl Case {
     /// Every final name holds the whole file or does not exist, and what was promised exists.
@@ -33,6 +33,44 @@ impl Case {
                 }
             }
         }
+    }
+
+    /// What is to be deleted is there, or in the trash, or gone when all that was to be copied is there.
+    pub(super) fn check_deletes(&self) {
+        let is_copied = |(entry, content): &(Entry, Vec<u8>)| {
+            entry.kind != Kind::File
+                || self.data.content(&destination(&entry.path)).as_ref() == Some(content)
+        };
+        for name in SUPERFLUOUS.iter().filter(|_| self.deletes) {
+            let path = destination(&RelPath::from_bytes(name.as_bytes()).expect("a path"));
+            if let Some(found) = self.data.content(&path) {
+                assert_eq!(found, OLD, "`{path}` is half there");
+                continue;
+            }
+            assert!(
+                self.source.entries.iter().all(is_copied),
+                "`{path}` was deleted before all was copied"
+            );
+            if self.execution.trash.is_some() {
+                let kept = self.trashed(&path);
+                assert_eq!(kept.as_deref(), Some(OLD), "`{path}` is nowhere");
+            }
+        }
+    }
+
+    /// What the trash holds of a path.
+    fn trashed(&self, path: &RelPath) -> Option<Vec<u8>> {
+        let trash = RelPath::from_bytes(TRASH_NAME).expect("a name");
+        let mut all = Vec::new();
+        let listed = self.data.folder(&trash).ok()?.names(&mut |name| {
+            all.push(RelPath::from_bytes(name).expect("a name"));
+            true
+        });
+        listed.expect("readable");
+        all.iter().find_map(|kept| {
+            let at = trash.join_path(kept).and_then(|at| at.join_path(path));
+            self.data.content(&at.expect("short"))
+        })
     }
 
     fn check_metadata(&self, entry: &Entry) {
@@ -64,6 +102,7 @@ impl Case {
             units: BTreeSet::new(),
         };
         self.check(&everything);
+        self.check_deletes();
         let mut names = BTreeMap::new();
         self.collect(&destination(&RelPath::root()), &mut names);
         if self.fails {
