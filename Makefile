@@ -162,13 +162,13 @@ COVERED := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm
 fuzz: ## let libFuzzer try each reader of foreign bytes for 60 s (SECONDS_EACH=n; READERS="frame rustls"); what it finds stays in engine/target/fuzz
 	@cd engine && RUSTFLAGS="$(COVERED)" cargo build --quiet --profile ci -p headrace-fuzz --features link --bins \
 		--target $$(uname -m)-unknown-linux-gnu --target-dir target/fuzz
-	@for reader in $(READERS); do \
+	@failed=; for reader in $(READERS); do \
 		mkdir -p engine/target/fuzz/corpus/$$reader; \
 		engine/target/fuzz/$$(uname -m)-unknown-linux-gnu/ci/$$reader -max_total_time=$(SECONDS_EACH) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 			-artifact_prefix=engine/target/fuzz/$$reader- engine/target/fuzz/corpus/$$reader engine/fuzz/corpus/$$reader \
-			2>engine/target/fuzz/$$reader.log || { tail -40 engine/target/fuzz/$$reader.log; echo "$$reader: see engine/target/fuzz/$$reader-*"; exit 1; }; \
-		echo "$$reader: $$(sed -n 's/^stat::number_of_executed_units: *//p' engine/target/fuzz/$$reader.log) inputs"; \
-	done
+			2>engine/target/fuzz/$$reader.log || { tail -40 engine/target/fuzz/$$reader.log; failed="$$failed $$reader"; }; \
+		echo "$$reader: $$(sed -n 's/^#\([0-9]*\).* cov: \([0-9]*\).*/\1 inputs, \2 edges/p' engine/target/fuzz/$$reader.log | tail -1)"; \
+	done; [ -z "$$failed" ] || { echo "broken:$$failed (what broke them is in engine/target/fuzz)"; exit 1; }
 
 .PHONY: releases
 releases: setup ## nodes of the last release (tests/slow/releases) and of today work together

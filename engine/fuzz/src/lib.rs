@@ -1,4 +1,7 @@
 //! What the fuzz targets do with their bytes: no panic, no memory on a peer's word, and what is read is written back as it was.
+//!
+//! What a signature, a checksum or a cipher would stop at the door is read twice: as it is, and signed, summed up or sealed as by somebody
+//! who holds the keys.
 
 #![expect(
     clippy::missing_panics_doc,
@@ -12,7 +15,7 @@ use headrace_core::access::{Access, Authority, Grant, Grants};
 use headrace_core::batch::read_batch;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::filter::{Filter, Filters};
-use headrace_core::journal::Replay;
+use headrace_core::journal::{Record, Replay};
 use headrace_core::list::{ListDigest, ListReader, ListWriter};
 use headrace_core::manifest::Item;
 use headrace_core::message::Message;
@@ -23,11 +26,12 @@ use headrace_core::sealed::{Document, DocumentType, SigningKey};
 use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
 use headrace_core::succession::Learned;
-use headrace_core::ticket::{Ticket, VerifiedTicket};
+use headrace_core::ticket::{Action, Ticket, VerifiedTicket};
 use headrace_core::value::Timestamp;
 use headrace_core::version::Version;
 use headrace_core::wire::{Header, Peeked};
 use headrace_node::token::JoinToken;
+use serde_json::Value;
 
 /// A target: its name and what it does.
 pub type Target = (&'static str, fn(&[u8]));
@@ -112,10 +116,30 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// A journal, up to some point.
+/// A journal, up to some point; and one of records that each have the length that a byte says, and their checksum.
 pub fn journal(bytes: &[u8]) {
     let (_, length) = Replay::read(bytes, &mut ()).expect("nothing is kept");
     assert!(length <= bytes.len());
+    let summed = summed(bytes);
+    let (_, length) = Replay::read(&summed, &mut ()).expect("nothing is kept");
+    let mut again = Vec::new();
+    while let Some((record, _)) = Record::read(&summed[again.len()..]) {
+        record.put(&mut again);
+    }
+    assert_eq!(again, summed[..length]);
+}
+
+fn summed(mut bytes: &[u8]) -> Vec<u8> {
+    let mut journal = Vec::new();
+    while let Some((length, rest)) = bytes.split_first() {
+        let (fields, rest) = rest.split_at(usize::from(*length).min(rest.len()));
+        let length = u32::try_from(fields.len()).expect("short");
+        journal.extend_from_slice(&length.to_le_bytes());
+        journal.extend_from_slice(&crc32c::crc32c(fields).to_le_bytes());
+        journal.extend_from_slice(fields);
+        bytes = rest;
+    }
+    journal
 }
 
 /// The payload of a batch frame.
@@ -154,43 +178,70 @@ pub fn document(bytes: &[u8]) {
     }
 }
 
+/// The document as it is, and one with these bytes as its body, signed.
+fn as_they_are_and_signed(bytes: &[u8], kind: DocumentType, keys: &[&SigningKey]) -> Vec<String> {
+    let body = serde_json::from_slice::<Value>(bytes).ok();
+    let signed = body.and_then(|body| Document::seal(kind, &body, keys).ok());
+    let as_it_is = std::str::from_utf8(bytes).ok().map(str::to_owned);
+    let signed = signed.map(|document| document.text());
+    as_it_is.into_iter().chain(signed).collect()
+}
+
 /// A ticket, as a node gets it.
 pub fn ticket(bytes: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        drop(VerifiedTicket::verify(
-            text,
-            &grants(),
-            node().public(),
-            now(),
-        ));
+    let verify = |text: &str| VerifiedTicket::verify(text, &grants(), node().public(), now());
+    for text in as_they_are_and_signed(bytes, DocumentType::Ticket, &[&authority()]) {
+        let Ok(verified) = verify(&text) else {
+            continue;
+        };
+        let ticket = verified.ticket();
+        let execution = &ticket.execution;
+        assert_eq!(execution.delete_source, execution.action == Action::Move);
+        assert!(!execution.destination.path.has_part());
+        let again = Document::seal(DocumentType::Ticket, ticket, &[&authority()]);
+        let again = again.expect("it was no longer").text();
+        assert_eq!(
+            verify(&again).as_ref().map(VerifiedTicket::ticket),
+            Ok(ticket)
+        );
     }
 }
 
 /// A permit, as a node gets it.
 pub fn permit(bytes: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        drop(VerifiedPermit::verify(
-            text,
-            &grants(),
-            node().public(),
-            now(),
-        ));
+    for text in as_they_are_and_signed(bytes, DocumentType::Permit, &[&authority()]) {
+        let verified = VerifiedPermit::verify(&text, &grants(), node().public(), now());
+        if let Ok(permit) = verified {
+            assert_eq!(permit.permit().node, node().public());
+            assert!(!permit.covers(&RelPath::root()) || permit.permit().path.is_root());
+        }
     }
 }
 
 /// A statement of a node.
 pub fn statement(bytes: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        drop(Statement::verify(text, node().public()));
+    for text in as_they_are_and_signed(bytes, DocumentType::Statement, &[&node()]) {
+        if let Ok(statement) = Statement::verify(&text, node().public()) {
+            let again = statement.seal(&node()).expect("it was no longer").text();
+            let again = Statement::verify(&again, node().public());
+            assert_eq!(again.as_ref(), Ok(&statement));
+        }
     }
 }
 
-/// A succession of the authority, as a node is told it.
+/// Successions of the authority and of the hub, as a node is told them: what it learns has an end.
 pub fn succession(bytes: &[u8]) {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        let mut learned = Learned::default();
-        drop(learned.learn(&[text.to_owned()], &[authority().public()], now()));
+    let keys = [&authority(), &node()];
+    let [first, second] = keys.map(|key| key.public());
+    let mut learned = Learned::default();
+    for text in as_they_are_and_signed(bytes, DocumentType::Succession, &keys) {
+        drop(learned.learn(&[text], &[first, second], now()));
     }
+    let authorities = learned.extend(&grants()["root"].authorities);
+    for text in as_they_are_and_signed(bytes, DocumentType::HubSuccession, &keys) {
+        drop(learned.learn_hub(&text, second, &authorities, now()));
+    }
+    assert!(learned.hub_keys(second, now()).len() <= 2 && authorities.len() <= 4);
 }
 
 /// The lines of a sealed list.
@@ -265,9 +316,10 @@ pub fn records(bytes: &[u8]) {
     headrace_io::fuzzing::read_sealed_records(bytes);
 }
 
-/// What the other side of a TLS connection sealed, read by rustls and by us.
+/// What the other side of a TLS connection sealed, read by rustls and by us; and what we seal, read by rustls.
 pub fn rustls(bytes: &[u8]) {
     headrace_io::fuzzing::read_as_rustls(bytes);
+    headrace_io::fuzzing::write_for_rustls(bytes);
 }
 
 /// What the program on another machine says before the control protocol.

@@ -21,7 +21,7 @@ use headrace_core::ticket::Shard;
 use headrace_core::value::Digest;
 use headrace_core::version::Version;
 use headrace_fuzz::{TARGETS, authority, node};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Longest file of the corpus: each is replayed about three times as often as it has bytes.
 const MAX_SEED_BYTES: usize = 4096;
@@ -119,6 +119,35 @@ fn messages() -> Vec<(&'static str, Message)> {
                 entry: entry("folder/x", Kind::File),
             },
         ),
+        (
+            "failed",
+            Message::FileFailed {
+                file: 1,
+                failure: Failure::new(Code::SourceUnreadable, "unreadable"),
+            },
+        ),
+        (
+            "compared",
+            Message::Compared {
+                file: 1,
+                hash: [6; 32],
+            },
+        ),
+        (
+            "resend",
+            Message::Resend {
+                file: 1,
+                generation: 1,
+                unit: 2,
+            },
+        ),
+        (
+            "stream",
+            Message::StreamAt {
+                stream: 1,
+                frames: 9,
+            },
+        ),
         ("end", Message::End(Totals::default())),
         (
             "bye",
@@ -127,9 +156,9 @@ fn messages() -> Vec<(&'static str, Message)> {
     ]
 }
 
-fn journal() -> Vec<u8> {
+fn records() -> Vec<Record> {
     let identity = Identity::from(&entry("x", Kind::File));
-    let records = [
+    vec![
         Record::Start {
             transfer: "tr_1".parse().expect("an id"),
             plan: Digest([9; 32]),
@@ -155,10 +184,34 @@ fn journal() -> Vec<u8> {
         }),
         Record::Published,
         Record::Dropped { part: 1 },
-    ];
+        Record::Made {
+            path: path("folder"),
+            inode: 7,
+        },
+        Record::Used {
+            path: path("folder"),
+        },
+    ]
+}
+
+fn journal() -> Vec<u8> {
     let mut bytes = Vec::new();
-    for record in records {
+    for record in records() {
         record.put(&mut bytes);
+    }
+    bytes
+}
+
+/// The records without their checksums, each behind its length.
+fn fields_of_records() -> Vec<u8> {
+    const FRAME_BYTES: usize = 8;
+    let mut bytes = Vec::new();
+    for record in records() {
+        let mut framed = Vec::new();
+        record.put(&mut framed);
+        let fields = &framed[FRAME_BYTES..];
+        bytes.push(u8::try_from(fields.len()).expect("a short record"));
+        bytes.extend_from_slice(fields);
     }
     bytes
 }
@@ -187,7 +240,7 @@ fn list() -> Vec<u8> {
     writer.finish().expect("memory").0
 }
 
-fn sealed(kind: DocumentType, body: &serde_json::Value) -> Vec<u8> {
+fn sealed(kind: DocumentType, body: &Value) -> Vec<u8> {
     let key = if kind == DocumentType::Statement {
         node()
     } else {
@@ -200,64 +253,92 @@ fn sealed(kind: DocumentType, body: &serde_json::Value) -> Vec<u8> {
 const FROM: &str = "2026-11-21T11:59:00.000Z";
 const UNTIL: &str = "2026-11-21T12:10:00.000Z";
 
-fn permit() -> Vec<u8> {
-    sealed(
-        DocumentType::Permit,
-        &json!({
-            "id": "pm_1", "person": "ada", "node": node().public(), "root": "root", "path": ["run"],
-            "max_entries": "1000", "max_seconds": "60", "not_before": FROM, "expires": UNTIL,
-            "site": "", "project": "", "local_account": "",
-        }),
-    )
+fn permit() -> Value {
+    json!({
+        "id": "pm_1", "person": "ada", "node": node().public(), "root": "root", "path": ["run"],
+        "max_entries": "1000", "max_seconds": "60", "not_before": FROM, "expires": UNTIL,
+        "site": "", "project": "", "local_account": "",
+    })
 }
 
-fn ticket() -> Vec<u8> {
+fn ticket() -> Value {
     let other = authority().public();
     let nothing = headrace_core::list::ListDigest::empty();
-    sealed(
-        DocumentType::Ticket,
-        &json!({
-            "id": "tk_1", "plan_digest": Digest([9; 32]), "transfer": "tr_1", "attempt": "1",
-            "shard": {"fence": "1", "number": "0"}, "person": "ada",
-            "source_node": node().public(), "destination_node": other,
-            "execution": {
-                "action": "copy",
-                "source": {"node": node().public(), "root": "root", "path": ["from"]},
-                "destination": {"node": other, "root": "root", "path": ["to"]},
-                "filters": {
-                    "include": ["*.dat"], "exclude": ["skip/", "**/x?"], "min_size": "1", "max_size": null,
-                    "modified_after_ns": null, "modified_before_ns": null,
-                },
-                "on_conflict": "fail", "compare": "size-mtime", "preserve": ["mode", "mtime"], "verify": "in-transit",
-                "checksums": [], "encryption": "required", "delete_source": false, "delete_extraneous": false,
-                "max_files": "10", "max_bytes": "1000", "max_entries": "20", "overwrites": nothing, "deletes": nothing,
-                "rate_ceiling_bps": null, "qos_class": "bulk",
+    json!({
+        "id": "tk_1", "plan_digest": Digest([9; 32]), "transfer": "tr_1", "attempt": "1",
+        "shard": {"fence": "1", "number": "0"}, "person": "ada",
+        "source_node": node().public(), "destination_node": other,
+        "execution": {
+            "action": "copy",
+            "source": {"node": node().public(), "root": "root", "path": ["from"]},
+            "destination": {"node": other, "root": "root", "path": ["to"]},
+            "filters": {
+                "include": ["*.dat"], "exclude": ["skip/", "**/x?"], "min_size": "1", "max_size": null,
+                "modified_after_ns": null, "modified_before_ns": null,
             },
-            "rate_ceiling_bps": "1000", "only_failed": false, "not_before": FROM, "expires": UNTIL,
-            "site": "", "project": "", "local_account": "",
-        }),
-    )
+            "on_conflict": "fail", "compare": "size-mtime", "preserve": ["mode", "mtime"], "verify": "in-transit",
+            "checksums": [], "encryption": "required", "delete_source": false, "delete_extraneous": false,
+            "max_files": "10", "max_bytes": "1000", "max_entries": "20", "overwrites": nothing, "deletes": nothing,
+            "rate_ceiling_bps": null, "qos_class": "bulk",
+        },
+        "rate_ceiling_bps": "1000", "only_failed": false, "not_before": FROM, "expires": UNTIL,
+        "site": "", "project": "", "local_account": "",
+    })
 }
 
-fn statement() -> Vec<u8> {
+fn statement() -> Value {
     let digest = Digest([2; 32]);
-    sealed(
-        DocumentType::Statement,
-        &json!({
-            "role": "source", "node": node().public(), "plan_digest": digest, "transfer": "tr_1", "attempt": "1",
-            "shard": {"fence": "1", "number": "0"}, "outcome": "complete", "files": "1", "bytes": "5", "identical": "0", "failed": "0", "deleted": "0",
-            "resent_bytes": "0", "list_digest": digest, "root": digest, "verified": "in-transit", "encrypted": true,
-            "cipher": "TLS13_AES_128_GCM_SHA256", "started": FROM, "ended": UNTIL, "changed": ["x"],
-        }),
-    )
+    json!({
+        "role": "source", "node": node().public(), "plan_digest": digest, "transfer": "tr_1", "attempt": "1",
+        "shard": {"fence": "1", "number": "0"}, "outcome": "complete", "files": "1", "bytes": "5", "identical": "0", "failed": "0", "deleted": "0",
+        "resent_bytes": "0", "list_digest": digest, "root": digest, "verified": "in-transit", "encrypted": true,
+        "cipher": "TLS13_AES_128_GCM_SHA256", "started": FROM, "ended": UNTIL, "changed": ["x"],
+    })
+}
+
+/// A ticket of a sync that deletes to the trash, and a statement of a move that left sources: what the others don't have.
+fn ticket_of_a_sync() -> Value {
+    let mut ticket = ticket();
+    let execution = &mut ticket["execution"];
+    execution["action"] = "sync".into();
+    execution["delete_extraneous"] = true.into();
+    execution["on_conflict"] = "overwrite".into();
+    execution["trash"] = json!({"keep_days": "30"});
+    execution["filters"]["max_size"] = "9000".into();
+    ticket
+}
+
+fn statement_of_a_move() -> Value {
+    let mut statement = statement();
+    statement["sources_kept"] = json!([
+        {"reason": "changed", "detail": "it was written to", "count": "2", "names": ["a", "b"]},
+        {"reason": "failed", "detail": "", "count": "1", "names": []},
+    ]);
+    statement
+}
+
+fn succession_body() -> Value {
+    json!({
+        "former": authority().public(), "next": node().public(), "from": FROM, "until": UNTIL, "site": "",
+    })
 }
 
 fn succession() -> Vec<u8> {
-    let body = json!({
-        "former": authority().public(), "next": node().public(), "from": FROM, "until": UNTIL, "site": "",
-    });
-    let document = Document::seal(DocumentType::Succession, &body, &[&authority(), &node()]);
+    let keys = [&authority(), &node()];
+    let document = Document::seal(DocumentType::Succession, &succession_body(), &keys);
     document.expect("a small body").text().into_bytes()
+}
+
+fn sealed_permit() -> Vec<u8> {
+    sealed(DocumentType::Permit, &permit())
+}
+
+fn sealed_ticket() -> Vec<u8> {
+    sealed(DocumentType::Ticket, &ticket())
+}
+
+fn sealed_statement() -> Vec<u8> {
+    sealed(DocumentType::Statement, &statement())
 }
 
 fn greetings() -> Vec<(&'static str, Vec<u8>)> {
@@ -283,7 +364,20 @@ fn greetings() -> Vec<(&'static str, Vec<u8>)> {
             }})),
         ),
         ("go", line(json!({"go": {"advertise": ["127.0.0.1:8472"]}}))),
+        ("probe", line(json!({"probe": {"port": 8472}}))),
+        (
+            "probed",
+            line(json!({"probed": {"address": "192.0.2.1:8472"}})),
+        ),
+        (
+            "refused",
+            line(json!({"refused": {"code": "root_unknown", "message": "no", "retryable": false}})),
+        ),
     ]
+}
+
+fn body(body: &Value) -> Vec<u8> {
+    serde_json::to_vec(body).expect("JSON")
 }
 
 /// Every seed: target, name, bytes.
@@ -301,11 +395,18 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         ("manifest", "entries", manifest),
         ("journal", "records", journal()),
         ("batch", "three", batch()),
-        ("document", "permit", permit()),
-        ("permit", "permit", permit()),
-        ("ticket", "ticket", ticket()),
-        ("statement", "statement", statement()),
+        ("journal", "fields", fields_of_records()),
+        ("document", "permit", sealed_permit()),
+        ("permit", "permit", sealed_permit()),
+        ("ticket", "ticket", sealed_ticket()),
+        ("statement", "statement", sealed_statement()),
         ("succession", "succession", succession()),
+        ("permit", "body", body(&permit())),
+        ("ticket", "body", body(&ticket())),
+        ("ticket", "body of a sync", body(&ticket_of_a_sync())),
+        ("statement", "body", body(&statement())),
+        ("statement", "body of a move", body(&statement_of_a_move())),
+        ("succession", "body", body(&succession_body())),
         ("list", "three", list()),
         ("name", "raw", b"a/\xff b/%25/\xe2\x80\xae".to_vec()),
         ("name", "escaped", b"%FF%25 x".to_vec()),
@@ -322,6 +423,11 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             b"\x06\x18\x00\x00\x01\x01\x16\x03x\x17\x00".to_vec(),
         ),
         ("records", "goodbye", b"\x03\x01\x00\x15".to_vec()),
+        (
+            "records",
+            "longer than a record",
+            b"\x02x\x17\x77y\x17\x7fz\x17".to_vec(),
+        ),
         (
             "rustls",
             "content",
@@ -341,6 +447,11 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
             "rustls",
             "goodbye",
             b"\x02x\x17\x03\x01\x00\x15\x02y\x17".to_vec(),
+        ),
+        (
+            "rustls",
+            "longer than a record",
+            b"\x02x\x17\x76y\x17\x77z\x17".to_vec(),
         ),
         ("rustls", "altered", b"\x02x\x17\x82y\x17\x02z\x17".to_vec()),
         ("token", "token", token.to_string().into_bytes()),
@@ -379,17 +490,21 @@ fn the_seeds_are_what_is_written_today() {
 #[test]
 fn seeds_of_documents_are_good() {
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let of_a_sync = sealed(DocumentType::Ticket, &ticket_of_a_sync());
+    let of_a_move = sealed(DocumentType::Statement, &statement_of_a_move());
     let (me, now) = (node().public(), headrace_fuzz::now());
     let grants = headrace_fuzz::grants();
-    let ticket = text(ticket());
-    headrace_core::ticket::VerifiedTicket::verify(&ticket, &grants, me, now).expect("good");
-    let permit = text(permit());
+    for ticket in [sealed_ticket(), of_a_sync].map(text) {
+        headrace_core::ticket::VerifiedTicket::verify(&ticket, &grants, me, now).expect("good");
+    }
+    let permit = text(sealed_permit());
     headrace_core::permit::VerifiedPermit::verify(&permit, &grants, me, now).expect("good");
     let mut learned = headrace_core::succession::Learned::default();
     let told = learned.learn(&[text(succession())], &[authority().public()], now);
     assert_eq!(told, Ok(None));
-    let statement = text(statement());
-    headrace_core::statement::Statement::verify(&statement, me).expect("good");
+    for statement in [sealed_statement(), of_a_move].map(text) {
+        headrace_core::statement::Statement::verify(&statement, me).expect("good");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Ways to private parsers, for `engine/fuzz` only.
 
 use std::io::{self, Read as _};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use headrace_core::sealed::SigningKey;
@@ -9,9 +10,44 @@ use rustls::{
     ServerConnection,
 };
 
-use crate::records::{HEADER_BYTES, KeyUpdateOwed, Opener};
+use crate::records::{HEADER_BYTES, KeyUpdateOwed, Opener, RECORD_BYTES, Sealer};
 use crate::secrets::{Keys, Secrets, TAG_BYTES};
 use crate::tls::{ALPN_DATA, Identity, client_config, peer_name, server_config};
+
+/// What one side has sent, a piece after the other: a byte says how long each is.
+struct Pieces<'b>(&'b [u8]);
+
+struct Piece {
+    content: Vec<u8>,
+    /// It does not come as it was sent, or comes under other keys.
+    is_odd: bool,
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        const ODD: u8 = 0x80;
+        /// The next byte comes so often, and the one after it once: longer than a record may be.
+        const LONG: u8 = 0x40;
+        const TIMES: usize = 300;
+        let (first, rest) = self.0.split_first()?;
+        let length = usize::from(first & !(ODD | LONG));
+        let is_long = first & LONG != 0;
+        let (taken, rest) = rest.split_at(rest.len().min(if is_long { 2 } else { length }));
+        self.0 = rest;
+        let content = match taken {
+            [many, last] if is_long => {
+                let mut content = vec![*many; length * TIMES];
+                content.push(*last);
+                content
+            }
+            _ => taken.to_vec(),
+        };
+        let is_odd = first & ODD != 0;
+        Some(Piece { content, is_odd })
+    }
+}
 
 /// Read these bytes as what arrives on a connection.
 pub fn read_records(wire: &[u8]) {
@@ -20,41 +56,37 @@ pub fn read_records(wire: &[u8]) {
     }
 }
 
-/// Read what the other side sealed: records of the length that a byte says, each with any content, type and padding.
-pub fn read_sealed_records(mut bytes: &[u8]) {
+/// Read what the other side sealed: records with any content, type and padding.
+pub fn read_sealed_records(bytes: &[u8]) {
     let (Some(mut sealing), Some(opening)) = (keys(), keys()) else {
         return;
     };
     let mut wire = Vec::new();
-    while let Some((length, rest)) = bytes.split_first() {
-        let (content, rest) = rest.split_at(usize::from(*length).min(rest.len()));
-        if seal(&mut sealing, content, &mut wire).is_none() {
+    for piece in Pieces(bytes) {
+        if seal(&mut sealing, &piece.content, &mut wire).is_none() {
             return;
         }
-        bytes = rest;
     }
     read(&mut Opener::new(opening, KeyUpdateOwed::default()), &wire);
 }
 
 /// Read with rustls and with our reader what the other side of one connection sealed: ours takes nothing for content that rustls does not, and
-/// all of it where nothing else was sent. Each record has a byte for its length, of which the highest bit alters it on its way.
+/// all of it where nothing else was sent. Odd pieces are altered on their way.
 ///
 /// # Panics
 /// When the two do not agree.
-pub fn read_as_rustls(mut bytes: &[u8]) {
+pub fn read_as_rustls(bytes: &[u8]) {
     /// But for its last byte, which says whether new keys are wished for.
     const KEY_UPDATE: [u8; 4] = [24, 0, 0, 1];
     const HANDSHAKE: u8 = 22;
     const DATA: u8 = 23;
-    const ALTERED: u8 = 0x80;
     let Some((mut client, mut sealing, opening)) = connected() else {
         return;
     };
     let (mut pieces, mut is_content) = (Vec::new(), true);
-    while let Some((length, rest)) = bytes.split_first() {
-        let (content, rest) = rest.split_at(usize::from(length & !ALTERED).min(rest.len()));
+    for Piece { content, is_odd } in Pieces(bytes) {
         let mut wire = Vec::new();
-        if seal(&mut sealing, content, &mut wire).is_none() {
+        if seal(&mut sealing, &content, &mut wire).is_none() {
             return;
         }
         // What is not read any more under the old keys is sealed with the new ones, as a peer would.
@@ -63,14 +95,12 @@ pub fn read_as_rustls(mut bytes: &[u8]) {
         if *kind == HANDSHAKE && is_update && sealing.update().is_none() {
             return;
         }
-        if length & ALTERED != 0
-            && let Some(last) = wire.last_mut()
-        {
+        if is_odd && let Some(last) = wire.last_mut() {
             *last ^= 1;
         }
-        is_content &= length & ALTERED == 0 && *kind == DATA && !update.is_empty();
+        is_content &=
+            !is_odd && *kind == DATA && !update.is_empty() && update.len() <= RECORD_BYTES;
         pieces.push(wire);
-        bytes = rest;
     }
     let theirs = content_by_rustls(&mut client, &pieces);
     let ours = content_by_us(
@@ -79,6 +109,33 @@ pub fn read_as_rustls(mut bytes: &[u8]) {
     );
     assert!(theirs.starts_with(&ours), "{ours:?} is not in {theirs:?}");
     assert!(!is_content || theirs == ours, "{ours:?} is not {theirs:?}");
+}
+
+/// Seal with our writer, in pieces, what rustls is to read; before odd pieces new keys are asked for.
+///
+/// # Panics
+/// When rustls reads anything else.
+pub fn write_for_rustls(bytes: &[u8]) {
+    const RECORDS_PER_KEY: u64 = 3;
+    let Some((mut client, sealing, _)) = connected() else {
+        return;
+    };
+    let owed = KeyUpdateOwed::default();
+    let mut sealer = Sealer::new(sealing, Arc::clone(&owed));
+    sealer.records_per_key = RECORDS_PER_KEY;
+    let (mut wire, mut sent) = (Vec::new(), Vec::new());
+    for Piece { content, is_odd } in Pieces(bytes) {
+        owed.fetch_or(is_odd, Ordering::AcqRel);
+        let (head, body) = content.split_at(content.len() / 2);
+        let written = sealer.write_all(head, body, &mut |sealed| {
+            wire.push(sealed.to_vec());
+            Ok(())
+        });
+        assert!(written.is_ok(), "{written:?}");
+        sent.extend_from_slice(&content);
+    }
+    let read = content_by_rustls(&mut client, &wire);
+    assert!(read == sent, "{} bytes of {}", read.len(), sent.len());
 }
 
 fn content_by_rustls(client: &mut Connection, pieces: &[Vec<u8>]) -> Vec<u8> {

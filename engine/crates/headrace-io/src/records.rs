@@ -15,7 +15,7 @@ use crate::secrets::{Keys, TAG_BYTES};
 /// Bytes of a record's header.
 pub(crate) const HEADER_BYTES: usize = 5;
 /// Most plaintext in a record.
-const RECORD_BYTES: usize = 16 * 1024;
+pub(crate) const RECORD_BYTES: usize = 16 * 1024;
 /// Most that a record may have after its header (section 5.2).
 pub(crate) const MAX_SEALED_BYTES: usize = RECORD_BYTES + 256;
 /// Room for ciphertext that came with what was asked for.
