@@ -38,7 +38,24 @@ _LENGTHS: Final = {
     "too_short": ("must hold at least {}", "min_length", "entry"),
     "too_long": ("must hold at most {}", "max_length", "entry"),
 }
-_FORMS: Final = {"^[0-9a-f]{64}$": "must be a whole digest: 64 characters of 0-9 and a-f"}
+_PAGE_BEFORE: Final = "must be `next` of the page before"
+_FORMS: Final = {
+    r"^[0-9a-f]{64}$": "must be a whole digest: 64 characters of 0-9 and a-f",
+    r"^[0-9]{1,19}$": _PAGE_BEFORE,
+    r"^([0-9]{1,18})\.([be])([0-9]{1,18})$": _PAGE_BEFORE,
+    r"^([a-z_]+(,[a-z_]+)*)?$": "must be one name or several with commas between, of a-z and `_`",
+    r"^[A-Za-z0-9_-]*$": "may hold letters, digits, `-` and `_` only",
+    r"^[A-Za-z0-9_.-]*$": "may hold letters, digits, `.`, `-` and `_` only",
+    r"^[a-z][a-z0-9-]{0,63}$": "must begin with a letter and hold a-z, 0-9 and `-` only, at most 64",
+    r"^[a-z][a-z0-9_]{0,14}$": "must begin with a letter and hold a-z, 0-9 and `_` only, at most 15",
+    r"^\w[\w .:@+-]*$": "must begin with a letter, digit or `_`, and hold letters, digits, spaces and `_.:@+-` only",
+    r"^[^\x00-\x1f\x7f]*$": "may hold no control characters",
+    r"^([01][0-9]|2[0-3]):[0-5][0-9]$|^24:00$": "must be a time of day from 00:00 to 24:00, like 09:30",
+}
+"""What each pattern that callers can miss asks for: a pattern itself is nothing that people read."""
+_SEVERAL: Final = re.compile(r"\^\(\(([a-z_|]+)\)\(,\(\1\)\)\*\)\?\$")
+"""A pattern that takes some of these names."""
+_NO_FORM: Final = "is not written as it must be"
 _ONE_OF: Final = re.compile(r"'[^']*' is not one of (.*?)\.?")
 
 
@@ -60,7 +77,7 @@ def in_words(error: Mapping[str, Any], field: str = "") -> str:
         case "literal_error" | "enum":
             found = f"must be {context['expected']}"
         case "string_pattern_mismatch":
-            found = _FORMS.get(context["pattern"], f"must have the form `{context['pattern']}`")
+            found = form_of(context["pattern"])
         case _ if kind.startswith("datetime"):
             found = "must be a time, like 2026-11-25T14:30:00Z"
         case _:
@@ -68,6 +85,13 @@ def in_words(error: Mapping[str, Any], field: str = "") -> str:
             choices = _ONE_OF.fullmatch(plain)
             found = f"must be one of {choices[1]}" if choices else plain[:1].lower() + plain[1:]
     return found
+
+
+def form_of(pattern: str) -> str:
+    """Say what a pattern asks for."""
+    if several := _SEVERAL.fullmatch(pattern):
+        return f"must be one of {several[1].replace('|', ', ')}, or several with commas between"
+    return _FORMS.get(pattern, _NO_FORM)
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
