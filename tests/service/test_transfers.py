@@ -725,8 +725,10 @@ def test_counts_that_the_store_does_not_take_are_cut_off() -> None:
     counts = (
         "files_total files_done files_failed bytes_total bytes_received bytes_durable resent_bytes rate_bps streams"
     )
-    side = SimpleNamespace(flows=[], stages=SimpleNamespace(**{f"{stage}_us": most for stage in STAGES}))
+    names = dict.fromkeys(("deleted", "looked_at", "durable_steps"), most)
+    side = SimpleNamespace(flows=[], stages=SimpleNamespace(**{f"{stage}_us": most for stage in STAGES}), **names)
     told = dict.fromkeys(counts.split(), most)
-    event = SimpleNamespace(**told, limiter="", source=side, destination=side)
+    event = SimpleNamespace(**told, limiter="", listed=True, source=side, destination=side)
     run.note_progress(event, utc_now())  # type: ignore[arg-type]
-    assert {run.progress.bytes_durable, run.progress.resent_bytes, run.progress.rate_bps} == {(1 << 63) - 1}
+    progress = run.progress
+    assert {progress.bytes_durable, progress.resent_bytes, progress.rate_bps, progress.deleted} == {(1 << 63) - 1}

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from headrace.cli.card import local_time, plan_card, standing, table, transfer_card
+from headrace.cli.following import progress_line
 from headrace.client import models as m
 
 AT = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)
@@ -259,3 +260,34 @@ def test_what_an_assistant_asked_for_without_words_is_marked_as_that() -> None:
     intent = {"action": "move", "source": "a:/x", "destination": "b:/x"}
     typed = plan(intent=intent, origins=origins, agent="claude", words=None)
     assert "ADDED delete the source: yes (by the assistant, without words of the person)" in in_one_line(typed)
+
+
+@pytest.mark.parametrize(
+    ("counts", "line", "row"),
+    [
+        (
+            {"deletes_total": 9000, "eta_s": 61},
+            "about 1 min 1 s left before it deletes, 0 of 9,000 entries deleted at the destination",
+            "left before it deletes",
+        ),
+        (
+            {"deletes_total": 9000, "deleted": 500, "eta_s": 61, "deleted_to_trash": True},
+            "0 b/s, about 1 min 1 s left, 500 of 9,000 entries moved to the trash at the destination",
+            "0 b/s, about 1 min 1 s left",
+        ),
+        ({"sources_deleted": 2}, "0 b/s, 2 of 4 sources deleted", "2 of 4 sources deleted"),
+        ({"eta_s": 61, "action": "move"}, "left before it deletes its sources", "left before it deletes its sources"),
+    ],
+    ids=["before", "while", "of a move", "before those of a move"],
+)
+def test_what_a_running_transfer_deletes_is_on_its_line_and_its_card(
+    counts: dict[str, Any], line: str, row: str
+) -> None:
+    counts = dict(counts)
+    action = counts.pop("action", "sync")
+    running = m.Transfer(
+        id="tr_1", plan="pl_1", plan_digest=DIGEST, state=m.TransferState.RUNNING, requester="anna", action=action,
+        source="a:/x", destination="b:/x", created=AT, progress=m.Progress(files_total=4, files_done=4, **counts),
+    )  # fmt: skip
+    assert progress_line(running).endswith(line)
+    assert row in shown(transfer_card(running), width=200)

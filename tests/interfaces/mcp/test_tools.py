@@ -410,3 +410,30 @@ async def test_the_summary_of_a_denied_plan_says_what_would_be_allowed_instead(e
         card = await data(client, "explain_plan", plan_id="pl_1")
     assert 'It would be allowed "with at most 500 GB".' in card["summary"]
     assert 'It would be confirm "without deleting at the destination".' in card["summary"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (
+            {"deletes_total": 9000, "eta_s": 61},
+            "about 1 min 1 s left before it deletes. 0 of 9,000 entries deleted at the destination.",
+        ),
+        (
+            {"deletes_total": 9000, "deleted": 500, "rate_bps": 0, "eta_s": 61, "deleted_to_trash": True},
+            "It runs at 0 b/s, about 1 min 1 s left. 500 of 9,000 entries moved to the trash at the destination.",
+        ),
+        ({"sources_deleted": 2}, "2 of 4 sources deleted."),
+    ],
+    ids=["before", "while", "of a move"],
+)
+async def test_a_running_transfer_says_how_far_it_is_with_its_deletes(
+    era: str, counts: dict[str, Any], said: str
+) -> None:
+    progress = transfer().progress.model_copy(update=counts)
+    made, _ = server(transfer=transfer(progress=progress), failed_files=m.Page[m.FailedFile](items=[]))
+    async with Client(made, mode=era) as client:
+        shown = await data(client, "transfer_status", transfer_id="tr_1")
+    assert said in shown["summary"]
+    names = ("deletes_total", "deleted", "sources_deleted")
+    assert [shown[name] for name in names] == [counts.get(name, 0) for name in names]

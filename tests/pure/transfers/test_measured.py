@@ -12,7 +12,7 @@ from headrace.client import models as m
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 S = 1_000_000
-STAGES = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share")
+STAGES = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share", "delete")
 FIELDS = (
     *("age_us", "rtt_us", "min_rtt_us", "receive_rtt_us", "cwnd_packets", "mss_bytes", "delivery_rate_bps"),
     *("pacing_rate_bps", "sent_packets", "retransmits", "reorderings", "busy_us", "rwnd_limited_us"),

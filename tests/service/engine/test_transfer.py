@@ -68,6 +68,34 @@ async def test_a_move_between_two_nodes_that_share_a_folder_deletes_nothing(site
     assert (source.root / "proj" / "results").read_bytes() == b"only copy"
 
 
+async def test_what_is_deleted_is_told_by_the_node_that_deletes_it(site: Site) -> None:
+    source, destination = await site.node("from"), await site.node("to")
+    (source.root / "kept").touch()
+    for number in range(30):
+        (destination.root / str(number)).touch()
+    ended = await site.run("tr_1", source, destination, action="sync", delete_extraneous=True)
+    assert ended.outcome == "complete", ended.message
+    told = site.last_progress("tr_1")
+    assert (told.listed, told.files_done, told.bytes_total) == (True, 1, 0)
+    assert (told.destination.deleted, told.destination.durable_steps, told.source.deleted) == (30, 31, 0)
+    assert min(told.destination.stages.delete_us, told.destination.looked_at) > 0
+
+    ended = await site.run("tr_2", destination, source, action="move", delete_source=True)
+    assert ended.outcome == "complete", ended.message
+    told = site.last_progress("tr_2")
+    assert (told.source.deleted, told.source.durable_steps, told.destination.deleted) == (1, 1, 0)
+
+    node = await site.node("only")
+    for folder in ("a", "b"):
+        (node.root / folder).mkdir()
+    (node.root / "a" / "kept").touch()
+    (node.root / "b" / "old").touch()
+    ends = {"source": {"node": node.key, "root": "data", "path": ["a"]}}
+    ends |= {"destination": {"node": node.key, "root": "data", "path": ["b"]}}
+    await site.run("tr_3", node, node, action="sync", delete_extraneous=True, **ends)
+    assert site.last_progress("tr_3").destination.deleted == 1
+
+
 async def test_nodes_that_accept_no_connections_have_no_way_to_each_other(site: Site) -> None:
     source, destination = await site.node("from", data_listen=""), await site.node("to", data_listen="")
     plant(source.root, files=1)

@@ -3126,7 +3126,7 @@ export interface components {
          * @description What keeps a transfer from being faster, or from running.
          * @enum {string}
          */
-        Limit: "unknown" | "not_running" | "hours" | "stalled" | "ceiling" | "share" | "file_cost" | "source_storage" | "destination_storage" | "source_cpu" | "destination_cpu" | "socket_memory" | "receive_window" | "send_buffer" | "loss" | "few_files" | "few_streams" | "path";
+        Limit: "unknown" | "not_running" | "hours" | "stalled" | "ceiling" | "share" | "names" | "file_cost" | "source_storage" | "destination_storage" | "source_cpu" | "destination_cpu" | "socket_memory" | "receive_window" | "send_buffer" | "loss" | "few_files" | "few_streams" | "path";
         /**
          * Loss
          * @description One name at the destination that a plan replaces or deletes, as it was when it was surveyed.
@@ -4461,12 +4461,13 @@ export interface components {
             bytes_received: number;
             /**
              * Bytes Total
+             * @description as for `files_total`
              * @default 0
              */
             bytes_total: number;
             /**
              * Deleted
-             * @description files and folders that a sync deleted at its destination, or moved to the trash there
+             * @description files and folders that a sync deleted at its destination, or moved to the trash there; so far, while it runs
              * @default 0
              */
             deleted: number;
@@ -4476,6 +4477,12 @@ export interface components {
              * @default false
              */
             deleted_to_trash: boolean;
+            /**
+             * Deletes Total
+             * @description files and folders that a running sync is to delete at its destination, after all else
+             * @default 0
+             */
+            deletes_total: number;
             /**
              * Eta High S
              * @description the most
@@ -4488,7 +4495,7 @@ export interface components {
             eta_low_s?: number | null;
             /**
              * Eta S
-             * @description how long it still takes, by what is measured of it
+             * @description how long it still takes, by what is measured of it; deletes count from when they begin
              */
             eta_s?: number | null;
             /**
@@ -4515,6 +4522,7 @@ export interface components {
             files_identical: number;
             /**
              * Files Total
+             * @description while its source is still being listed: what its plan's survey counted, or what is more than that
              * @default 0
              */
             files_total: number;
@@ -4535,6 +4543,12 @@ export interface components {
             resent_bytes: number;
             /** @description what it gets of links, where it runs over any */
             share?: components["schemas"]["TransferShare"] | null;
+            /**
+             * Sources Deleted
+             * @description sources of a move that have arrived and were deleted, or moved to the trash there; while it runs, those of this attempt so far
+             * @default 0
+             */
+            sources_deleted: number;
             /**
              * Sources Kept
              * @description of the sources of a move that have arrived, those that stay; its receipt says why
@@ -5272,7 +5286,7 @@ export interface components {
              * Name
              * @enum {string}
              */
-            name: "read" | "hash" | "send" | "receive" | "verify" | "write" | "commit" | "ceiling" | "share";
+            name: "read" | "hash" | "send" | "receive" | "verify" | "write" | "commit" | "ceiling" | "share" | "delete";
             /**
              * Threads
              * @description threads that were in it, on average
@@ -5559,6 +5573,7 @@ export interface components {
              *       "bytes_total": 0,
              *       "deleted": 0,
              *       "deleted_to_trash": false,
+             *       "deletes_total": 0,
              *       "files_done": 0,
              *       "files_failed": 0,
              *       "files_failed_for_good": 0,
@@ -5567,6 +5582,7 @@ export interface components {
              *       "limiter": "",
              *       "rate_bps": 0,
              *       "resent_bytes": 0,
+             *       "sources_deleted": 0,
              *       "sources_kept": 0,
              *       "streams": 0
              *     }

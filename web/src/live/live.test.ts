@@ -22,7 +22,7 @@ describe("server-sent events", () => {
 
 describe("the series of a transfer", () => {
   const progress = (seconds: number) => ({
-    files_total: 1, files_done: 0, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 10, bytes_received: 0, bytes_durable: seconds, bytes_failed: 0, resent_bytes: 0, sources_kept: 0, deleted: 0, deleted_to_trash: false,
+    files_total: 1, files_done: 0, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 10, bytes_received: 0, bytes_durable: seconds, bytes_failed: 0, resent_bytes: 0, sources_kept: 0, deletes_total: 0, deleted: 0, sources_deleted: 0, deleted_to_trash: false,
     rate_bps: 8, streams: 1, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: new Date(seconds * 1000).toISOString(),
   });
   it("holds the newest points only, in order", () => {

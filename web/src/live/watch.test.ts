@@ -9,7 +9,7 @@ import { withStream } from "./streams";
 
 const progress: Progress = {
   files_total: 1, files_done: 0, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 10, bytes_received: 0, bytes_durable: 0, bytes_failed: 0,
-  resent_bytes: 0, sources_kept: 0, deleted: 0, deleted_to_trash: false, rate_bps: 8, streams: 1, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: "2026-01-01T00:00:00Z",
+  resent_bytes: 0, sources_kept: 0, deletes_total: 0, deleted: 0, sources_deleted: 0, deleted_to_trash: false, rate_bps: 8, streams: 1, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: "2026-01-01T00:00:00Z",
 };
 const transfer = (state: TransferState): Transfer => ({
   id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state, state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",

@@ -165,6 +165,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
               {arrival(transfer).safe} % · {bytes(progress.bytes_durable)} · {tn("count.files", progress.files_done)}
               {progress.files_failed > 0 && <> · {t("transfers.failed", { n: count(progress.files_failed) })}</>}
               {state === "running" && <> · {rate(progress.rate_bps)}</>}
+              {state === "running" && progress.deletes_total > 0 && <> · {t("transfers.deleted", { done: count(progress.deleted), total: count(progress.deletes_total) })}</>}
               {state === "running" && progress.eta_s != null && <> · {t("transfers.left", { time: duration(progress.eta_s) })}</>}
             </div>
           </>

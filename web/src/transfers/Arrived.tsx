@@ -16,9 +16,10 @@ export interface Arrival {
 }
 
 export function arrival({ state, progress }: Pick<Transfer, "state" | "progress">): Arrival {
-  const { bytes_durable: safe, bytes_failed: failed, bytes_received: received, bytes_total: total, files_failed: lost, files_done: done, files_total: files } = progress;
+  const { bytes_durable: safe, bytes_failed: failed, bytes_received: received, bytes_total: total, files_failed: lost, files_done: done, files_total: files, deleted, deletes_total: deletes } = progress;
   const totalBytes = Math.max(total, safe + failed);
-  const whole = lost === 0 && failed === 0 && state !== "partial" && state !== "failed";
+  const stillDeletes = !ENDED.has(state) && deleted < deletes;
+  const whole = lost === 0 && failed === 0 && state !== "partial" && state !== "failed" && !stillDeletes;
   // Without a byte to copy (everything was there, or is empty) the files are what is counted.
   const percent = totalBytes > 0 ? share(safe, totalBytes) : state === "complete" ? 100 : share(done, files);
   const shown = whole ? percent : Math.min(percent, 99);

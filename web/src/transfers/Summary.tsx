@@ -77,7 +77,8 @@ export function Summary({ transfer }: { transfer: Transfer }) {
   );
 }
 
-function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended: boolean): (readonly [string, ReactNode])[] {
+function figures(transfer: Transfer, ended: boolean): (readonly [string, ReactNode])[] {
+  const { state, progress, rate_ceiling_bps: ceiling } = transfer;
   const rows: (readonly [string, ReactNode])[] = [
     [t("figure.files"), t("figure.files.of", { done: count(progress.files_done), total: count(progress.files_total) })],
     [t("figure.failed"), count(progress.files_failed)],
@@ -85,23 +86,35 @@ function figures({ state, progress, rate_ceiling_bps: ceiling }: Transfer, ended
     ...(progress.average_bps == null ? [] : [[t("figure.average"), rate(progress.average_bps)] as const]),
     [t("figure.resent"), bytes(progress.resent_bytes)],
     ...(progress.sources_kept > 0 ? [[t("figure.sourcesKept"), count(progress.sources_kept)] as const] : []),
-    ...(progress.deleted > 0 ? [[t(progress.deleted_to_trash ? "figure.trashed" : "figure.deleted"), count(progress.deleted)] as const] : []),
+    ...deletes(progress),
     [t("figure.ceiling"), ceiling == null ? t("value.none") : rate(ceiling)],
   ];
   if (ended || state !== "running") return rows;
   return [
     [t("figure.rate"), rate(progress.rate_bps)],
-    [t("figure.eta"), left(progress)],
+    [t("figure.eta"), left(transfer)],
     [t("figure.streams"), count(progress.streams)],
     ...rows,
     [t("figure.asOf"), <Time key="at" value={progress.at} />],
   ];
 }
 
-function left({ eta_s: likely, eta_low_s: low, eta_high_s: high }: Progress): string {
+/** What it deleted so far; of a sync that runs, of how many. */
+function deletes({ deleted, deletes_total: total, sources_deleted: sources, deleted_to_trash: kept }: Progress): (readonly [string, ReactNode])[] {
+  const done = total > 0 ? t("figure.deleted.of", { done: count(deleted), total: count(total) }) : count(deleted);
+  return [
+    ...(deleted > 0 || total > 0 ? [[t(kept ? "figure.trashed" : "figure.deleted"), done] as const] : []),
+    ...(sources > 0 ? [[t(kept ? "figure.sourcesTrashed" : "figure.sourcesDeleted"), count(sources)] as const] : []),
+  ];
+}
+
+/** Deletes come last, and the time that is left knows them only once they go on. */
+function left({ action, progress }: Transfer): string {
+  const { eta_s: likely, eta_low_s: low, eta_high_s: high } = progress;
   if (likely == null) return t("value.unknown");
-  if (low == null || high == null) return duration(likely);
-  return t("figure.eta.range", { likely: duration(likely), low: duration(low), high: duration(high) });
+  const said = low == null || high == null ? duration(likely) : t("figure.eta.range", { likely: duration(likely), low: duration(low), high: duration(high) });
+  const before = action === "move" ? progress.sources_deleted === 0 : progress.deletes_total > 0 && progress.deleted === 0;
+  return before ? t("figure.eta.beforeDeletes", { left: said }) : said;
 }
 
 /** Start and hours, where any were asked for. */

@@ -1,7 +1,7 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
-import { fireEvent, render, screen, within } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { failedQuery, meQuery } from "../api/queries";
 import type { Me, Progress, Transfer, TransferIntent } from "../api/schema";
@@ -13,7 +13,7 @@ import { Summary } from "./Summary";
 
 const progress: Progress = {
   files_total: 2, files_done: 1, files_failed: 0, files_failed_for_good: 0, files_identical: 0, bytes_total: 100, bytes_received: 0, bytes_durable: 100, bytes_failed: 0,
-  resent_bytes: 0, sources_kept: 0, deleted: 0, deleted_to_trash: false, rate_bps: 0, streams: 0, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: null,
+  resent_bytes: 0, sources_kept: 0, deletes_total: 0, deleted: 0, sources_deleted: 0, deleted_to_trash: false, rate_bps: 0, streams: 0, limiter: "", eta_s: null, eta_low_s: null, eta_high_s: null, at: null,
 };
 
 describe("what has arrived", () => {
@@ -27,6 +27,8 @@ describe("what has arrived", () => {
     ["partial", { files_failed: 1, files_failed_for_good: 0, files_identical: 0, bytes_durable: 1_000_000, bytes_total: 1_000_001, bytes_failed: 1 }, 99, 1],
     ["failed", {}, 99, 0],
     ["running", { bytes_durable: 50 }, 50, 0],
+    ["running", { deleted: 5, deletes_total: 9 }, 99, 0],
+    ["running", { deleted: 9, deletes_total: 9 }, 100, 0],
   ] as const)("of a %s transfer with %o is %i percent, and %i failed", (state, part, safe, failed) =>
     expect(arrival({ state, progress: { ...progress, ...part } })).toMatchObject({ safe, failed }));
 });
@@ -94,6 +96,22 @@ it("a probe says that it copies nothing, and shows nothing as safe at the destin
   await show(probe, <Summary transfer={probe} />);
   expect(screen.getByText("It measures, and copies nothing")).toBeTruthy();
   expect(screen.queryByText(/100 %/)).toBeNull();
+});
+
+it("what runs shows how far it is with its deletes, and that the time left is that before them", async () => {
+  const deleting = (part: Partial<Progress>) => steered({ state: "running", progress: { ...progress, eta_s: 60, ...part } });
+  const shows = async (part: Partial<Progress>, ...words: string[]) => {
+    const transfer = deleting(part);
+    await show(transfer, <Summary transfer={transfer} />);
+    for (const said of words) expect(screen.getByText(said)).toBeTruthy();
+    cleanup();
+  };
+  await shows({ deletes_total: 2000 }, "0 of 2,000", "1 min, before it deletes");
+  await shows({ deletes_total: 2000, deleted: 1500, deleted_to_trash: true }, "Moved to the trash at the destination", "1,500 of 2,000", "1 min");
+  await shows({ sources_deleted: 7 }, "Deleted at the source", "7");
+  const move = { ...deleting({}), action: "move" };
+  await show(move, <Summary transfer={move} />);
+  expect(screen.getByText("1 min, before it deletes")).toBeTruthy();
 });
 
 it("what is run again keeps no times that have passed", () => {

@@ -11,7 +11,18 @@ from rich.text import Text
 
 from headrace.client import models as m
 from headrace.client.origins import added, origin_lines
-from headrace.client.text import about, bit_rate, byte_size, deletions, duration, plural, sentence, visible
+from headrace.client.text import (
+    about,
+    before_deletes,
+    bit_rate,
+    byte_size,
+    deleting,
+    deletions,
+    duration,
+    plural,
+    sentence,
+    visible,
+)
 
 SHORT_DIGEST: Final = 12
 """Characters of a digest that people compare."""
@@ -194,9 +205,9 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
-    if progress.rate_bps:
+    if progress.rate_bps or progress.eta_s is not None:
         eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
-        left = f", {about(eta[0], *eta[1:])} left" if eta[0] is not None else ""
+        left = f", {about(eta[0], *eta[1:])} left{before_deletes(transfer)}" if eta[0] is not None else ""
         grid.add_row("rate", f"{bit_rate(progress.rate_bps)}{left}")
     elif progress.average_bps:
         grid.add_row("average", bit_rate(progress.average_bps))
@@ -281,8 +292,8 @@ def _promised_rows(transfer: m.Transfer) -> Iterator[tuple[str, str, str]]:
 def _left_rows(progress: m.Progress) -> Iterator[tuple[str, str, str]]:
     if progress.files_failed:
         yield "failed", plural(progress.files_failed, "file"), "red"
-    if progress.deleted:
-        yield "deleted", deletions(progress.deleted, to_trash=progress.deleted_to_trash), ""
+    if deletes := deleting(progress) or deletions(progress.deleted, to_trash=progress.deleted_to_trash):
+        yield "deleted", deletes, ""
     if progress.sources_kept:
         yield "stay", f"{plural(progress.sources_kept, 'source')} (the receipt says why)", "yellow"
 

@@ -13,7 +13,16 @@ from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.probed import show_probed
 from headrace.client import END_STATES
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, deletions, duration, plural, visible
+from headrace.client.text import (
+    before_deletes,
+    bit_rate,
+    byte_size,
+    deleting,
+    deletions,
+    duration,
+    plural,
+    visible,
+)
 
 MAX_FAILED_SHOWN: Final = 20
 _NEVER_COPIED: Final = "source_unsupported"
@@ -117,7 +126,10 @@ async def _show(command: Command, transfer: m.Transfer, seen: list[m.Transfer], 
 
 
 async def _bar(command: Command, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), _Durable(), _Rate(), _Left(), _Files())
+    columns = (
+        *(SpinnerColumn(), TextColumn("{task.description}"), BarColumn()),
+        *(_Durable(), _Rate(), _Left(), _Files(), _Deleted()),
+    )
     with Progress(*columns, console=command.out.aside, transient=True) as bar:
         shown = bar.add_task(seen[0].state, transfer=seen[0])
         async for event in events:
@@ -162,7 +174,9 @@ def progress_line(transfer: m.Transfer) -> str:
     progress = transfer.progress
     parts = [counted_line(transfer), bit_rate(progress.rate_bps)]
     if progress.eta_s is not None:
-        parts.append(f"about {duration(progress.eta_s)} left")
+        parts.append(f"about {duration(progress.eta_s)} left{before_deletes(transfer)}")
+    if deletes := deleting(progress):
+        parts.append(deletes)
     return ", ".join(parts)
 
 
@@ -183,29 +197,37 @@ class _Cell(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         """Render the cell."""
-        return Text(self.text(task.fields["transfer"].progress), style="cyan")
+        return Text(self.text(task.fields["transfer"]), style="cyan")
 
-    def text(self, progress: m.Progress) -> str:
+    def text(self, transfer: m.Transfer) -> str:
         """Return the cell's text."""
         raise NotImplementedError
 
 
 class _Durable(_Cell):
-    def text(self, progress: m.Progress) -> str:
+    def text(self, transfer: m.Transfer) -> str:
+        progress = transfer.progress
         return f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe"
 
 
 class _Rate(_Cell):
-    def text(self, progress: m.Progress) -> str:
-        return bit_rate(progress.rate_bps)
+    def text(self, transfer: m.Transfer) -> str:
+        return bit_rate(transfer.progress.rate_bps)
 
 
 class _Left(_Cell):
-    def text(self, progress: m.Progress) -> str:
-        return f"{duration(progress.eta_s)} left" if progress.eta_s is not None else ""
+    def text(self, transfer: m.Transfer) -> str:
+        eta_s = transfer.progress.eta_s
+        return f"{duration(eta_s)} left{before_deletes(transfer)}" if eta_s is not None else ""
 
 
 class _Files(_Cell):
-    def text(self, progress: m.Progress) -> str:
+    def text(self, transfer: m.Transfer) -> str:
+        progress = transfer.progress
         failed = f", {progress.files_failed:,} failed" if progress.files_failed else ""
         return f"{progress.files_done:,}/{progress.files_total:,} files{failed}"
+
+
+class _Deleted(_Cell):
+    def text(self, transfer: m.Transfer) -> str:
+        return deleting(transfer.progress)

@@ -3,7 +3,10 @@
 import json
 import re
 from importlib import resources
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from headrace.client.models import Progress, Transfer
 
 _TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
 """The table that every language of the project shares: conformance/text/characters.json."""
@@ -84,6 +87,24 @@ def deletions(count: int, *, to_trash: bool) -> str:
     if not count:
         return ""
     return f"{plural(count, 'entry')} {'moved to the trash' if to_trash else 'deleted'} at the destination"
+
+
+def deleting(progress: "Progress") -> str:
+    """Say how far a running transfer is with what it deletes; empty when it deletes nothing, or no source yet."""
+    gone = "moved to the trash" if progress.deleted_to_trash else "deleted"
+    if progress.deletes_total:
+        return f"{progress.deleted:,} of {plural(progress.deletes_total, 'entry')} {gone} at the destination"
+    if progress.sources_deleted:
+        return f"{progress.sources_deleted:,} of {plural(progress.files_total, 'source')} {gone}"
+    return ""
+
+
+def before_deletes(transfer: "Transfer") -> str:
+    """Return what is to be said behind the time that is left: it knows no deletes before they begin."""
+    progress = transfer.progress
+    if transfer.action == "move":
+        return "" if progress.sources_deleted else " before it deletes its sources"
+    return " before it deletes" if progress.deletes_total and not progress.deleted else ""
 
 
 def sentence(text: str) -> str:

@@ -62,6 +62,9 @@ pub struct ProgressCounts {
     pub rate_bps: u64,
     pub streams: u32,
     pub limiter: String,
+    /// Whether the totals are whole; nodes before this do not say.
+    #[serde(default)]
+    pub listed: Option<bool>,
     /// What the node knows that counted this.
     #[serde(default)]
     pub own: Side,
@@ -281,6 +284,7 @@ pub(crate) fn counts_in(progress: proto::Progress) -> ProgressCounts {
         rate_bps: progress.rate_bps.min(MAX_COUNT),
         streams: progress.streams,
         limiter: short_text(progress.limiter).unwrap_or_default(),
+        listed: progress.listed,
         own: progress.own.map(side_in).unwrap_or_default(),
         source: Side::default(),
     }
@@ -303,7 +307,11 @@ fn side_in(side: proto::Side) -> Side {
             commit_us: kept(stages.commit_us),
             ceiling_us: kept(stages.ceiling_us),
             share_us: kept(stages.share_us),
+            delete_us: kept(stages.delete_us),
         },
+        deleted: kept(side.deleted),
+        looked_at: kept(side.looked_at),
+        durable_steps: kept(side.durable_steps),
     }
 }
 
@@ -321,7 +329,11 @@ fn side_out(side: Side) -> proto::Side {
             commit_us: stages.commit_us,
             ceiling_us: stages.ceiling_us,
             share_us: stages.share_us,
+            delete_us: stages.delete_us,
         }),
+        deleted: side.deleted,
+        looked_at: side.looked_at,
+        durable_steps: side.durable_steps,
     }
 }
 
@@ -397,6 +409,7 @@ pub(crate) fn progress_out(id: &AttemptId, counts: ProgressCounts) -> proto::Pro
         rate_bps: counts.rate_bps,
         streams: counts.streams,
         limiter: counts.limiter,
+        listed: counts.listed,
         own: Some(side_out(counts.own)),
     }
 }
@@ -425,6 +438,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_a_node_of_the_version_before_does_not_say_stays_unsaid() {
+        let counts = counts_in(proto::Progress {
+            own: Some(proto::Side::default()),
+            ..proto::Progress::default()
+        });
+        assert_eq!((counts.listed, counts.own), (None, Side::default()));
+    }
+
+    #[test]
+    fn what_is_said_of_names_arrives_as_it_is() {
+        let id = AttemptId {
+            transfer: "tr_1".parse().expect("an id"),
+            attempt: 1,
+        };
+        let own = Side {
+            deleted: 3,
+            looked_at: 7,
+            durable_steps: 2,
+            stages: StageTimes {
+                delete_us: 5,
+                ..StageTimes::default()
+            },
+            ..Side::default()
+        };
+        for listed in [None, Some(false), Some(true)] {
+            let own = own.clone();
+            let said = ProgressCounts {
+                listed,
+                own,
+                ..ProgressCounts::default()
+            };
+            assert_eq!(counts_in(progress_out(&id, said.clone())), said);
+        }
+    }
+
+    #[test]
     fn progress_never_counts_more_than_can_be_kept() {
         let most = u64::MAX;
         let said = proto::Progress {
@@ -449,6 +498,9 @@ mod tests {
                     send_us: most,
                     ..proto::StageTimes::default()
                 }),
+                deleted: most,
+                looked_at: most,
+                durable_steps: most,
             }),
             ..proto::Progress::default()
         };
@@ -466,8 +518,16 @@ mod tests {
         } = counts_in(said);
         let files = [files_total, files_done, files_failed];
         let bytes = [bytes_total, bytes_received, bytes_durable, resent_bytes];
+        let names = [own.deleted, own.looked_at, own.durable_steps];
         let kept = |count: &u64| i64::try_from(*count).is_ok();
-        assert!(files.iter().chain(&bytes).chain(&[rate_bps]).all(kept));
+        assert!(
+            files
+                .iter()
+                .chain(&bytes)
+                .chain(&names)
+                .chain(&[rate_bps])
+                .all(kept)
+        );
         assert_eq!(own.flows.len(), usize::from(MAX_STREAMS));
         assert!(kept(&own.flows[0].rtt_us) && kept(&own.stages.send_us));
         assert_eq!(own.flows[0].congestion_control, "");

@@ -649,6 +649,8 @@ fn a_copy_that_finds_everything_there_says_that_no_bytes_were_moved() {
     assert_eq!((totals.identical, totals.bytes), (2, 0));
     let progress = destination.progress();
     assert_eq!((progress.files_total, progress.files_done), (2, 2));
+    // A later attempt would do all of it again.
+    assert_eq!((progress.listed, progress.own.durable_steps), (true, 0));
     assert_eq!(
         (
             progress.bytes_total,
@@ -657,6 +659,44 @@ fn a_copy_that_finds_everything_there_says_that_no_bytes_were_moved() {
         ),
         (0, 0, 0)
     );
+}
+
+#[test]
+fn an_attempt_tells_what_it_deleted_and_counts_as_its_own_what_no_later_one_does_again() {
+    let mut pair = Pair::new();
+    put(&pair.from(), "empty", b"");
+    for name in ["old/one", "old/two", "alone"] {
+        put(&pair.to(), name, b"x");
+    }
+    pair.ticket.execution.action = Action::Sync;
+    pair.ticket.execution.delete_extraneous = true;
+    pair.list_deletes(&["alone", "old", "old/one", "old/two"]);
+    let told = |pair: &Pair| {
+        let (source, destination) = pair.start();
+        let ends = [&source, &destination].map(|end| end.wait().outcome);
+        assert_eq!(ends, [Outcome::Complete; 2]);
+        let own = destination.progress().own;
+        assert!(own.looked_at > own.deleted && own.stages.delete_us > 0);
+        assert_eq!(source.progress().own.deleted, 0);
+        (own.deleted, own.durable_steps)
+    };
+    assert_eq!(told(&pair), (4, 4 + 1), "the file without a byte counts");
+    pair.ticket.attempt = 2;
+    assert_eq!(
+        told(&pair),
+        (4, 0),
+        "what is gone, it did not delete itself"
+    );
+
+    let pair = moving();
+    put(&pair.from(), "moved", b"1");
+    let (source, destination) = pair.start();
+    let sources = source.wait().statement.expect("told").sources_deleted;
+    assert_eq!(destination.wait().outcome, Outcome::Complete);
+    let own = source.progress().own;
+    assert!(sources > 0 && own.stages.delete_us > 0);
+    assert_eq!((own.deleted, own.durable_steps), (sources, sources));
+    assert_eq!(destination.progress().own.deleted, 0);
 }
 
 #[test]

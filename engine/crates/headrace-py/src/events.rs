@@ -78,6 +78,7 @@ pub(crate) struct AttemptProgress {
     rate_bps: u64,
     streams: u32,
     limiter: String,
+    listed: Option<bool>,
     source: AttemptSide,
     destination: AttemptSide,
 }
@@ -88,6 +89,9 @@ pub(crate) struct AttemptProgress {
 pub(crate) struct AttemptSide {
     flows: Vec<Flow>,
     stages: StageTimes,
+    deleted: u64,
+    looked_at: u64,
+    durable_steps: u64,
 }
 
 /// A data connection as the kernel of one end sees it.
@@ -134,6 +138,7 @@ pub(crate) struct StageTimes {
     commit_us: u64,
     ceiling_us: u64,
     share_us: u64,
+    delete_us: u64,
 }
 
 /// An attempt is over on both nodes.
@@ -174,7 +179,14 @@ impl From<Missing> for MissingRoot {
 }
 
 impl From<Side> for AttemptSide {
-    fn from(Side { flows, stages }: Side) -> Self {
+    fn from(side: Side) -> Self {
+        let Side {
+            flows,
+            stages,
+            deleted,
+            looked_at,
+            durable_steps,
+        } = side;
         Self {
             flows: flows.into_iter().map(Flow::from).collect(),
             stages: StageTimes {
@@ -187,7 +199,11 @@ impl From<Side> for AttemptSide {
                 commit_us: stages.commit_us,
                 ceiling_us: stages.ceiling_us,
                 share_us: stages.share_us,
+                delete_us: stages.delete_us,
             },
+            deleted,
+            looked_at,
+            durable_steps,
         }
     }
 }
@@ -316,6 +332,7 @@ pub(crate) fn to_python(py: Python<'_>, event: HubEvent) -> PyResult<Py<PyAny>> 
             rate_bps: counts.rate_bps,
             streams: counts.streams,
             limiter: counts.limiter,
+            listed: counts.listed,
             source: counts.source.into(),
             destination: counts.own.into(),
         }

@@ -124,6 +124,8 @@ class AttemptProgress:
     streams: int
     limiter: str
     """One line that says what limits the transfer now, with its evidence; empty while unknown."""
+    listed: bool | None
+    """Whether the totals are whole: all names of the source have come. `None` of a node that does not tell."""
     source: AttemptSide
     """As the source node told last; empty in a local copy, and of a node that does not tell."""
     destination: AttemptSide
@@ -139,6 +141,12 @@ class AttemptSide:
     Empty in a local copy, and where the kernel tells nothing.
     """
     stages: StageTimes
+    deleted: int
+    """Names deleted there or moved to the trash, with those that were gone; 0 of a node that does not tell."""
+    looked_at: int
+    """Names listed, compared, checked, deleted or completed: rises while the node works, whatever moves."""
+    durable_steps: int
+    """What this attempt itself made, deleted or made durable: no later one does it again."""
 
 @final
 class Flow:
@@ -208,6 +216,8 @@ class StageTimes:
     """Waiting for the rate ceiling."""
     share_us: int
     """Waiting for a share of a link."""
+    delete_us: int
+    """Checking and deleting names."""
 
 @final
 class AttemptEnded:

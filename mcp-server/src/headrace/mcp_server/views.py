@@ -9,7 +9,18 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from headrace.client import models as m
-from headrace.client.text import about, bit_rate, byte_size, deletions, plural, quoted, sentence, visible
+from headrace.client.text import (
+    about,
+    before_deletes,
+    bit_rate,
+    byte_size,
+    deleting,
+    deletions,
+    plural,
+    quoted,
+    sentence,
+    visible,
+)
 
 STEERED: Final = frozenset[str](get_args(m.ControlAction))
 """Actions that control_transfer takes."""
@@ -188,6 +199,9 @@ class TransferView(View):
     files_total: int
     files_done: int
     files_failed: int
+    deletes_total: Annotated[int, Field(description="Names that a running sync is to delete, after all else.")]
+    deleted: int
+    sources_deleted: Annotated[int, Field(description="Of a move: sources that have arrived and were deleted.")]
     bytes_total: int
     bytes_durable: int
     rate_bps: int
@@ -221,6 +235,9 @@ class TransferView(View):
             files_total=progress.files_total,
             files_done=progress.files_done,
             files_failed=progress.files_failed,
+            deletes_total=progress.deletes_total,
+            deleted=progress.deleted,
+            sources_deleted=progress.sources_deleted,
             bytes_total=progress.bytes_total,
             bytes_durable=progress.bytes_durable,
             rate_bps=progress.rate_bps,
@@ -311,15 +328,15 @@ def _transfer_summary(transfer: m.Transfer) -> str:
         parts = [f"{said} is a probe, which measures and copies nothing. It is {transfer.state}."]
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
         parts.append(visible(transfer.next_step.message))
-    if transfer.state == m.TransferState.RUNNING and progress.rate_bps:
+    if transfer.state == m.TransferState.RUNNING and (progress.rate_bps or progress.eta_s is not None):
         left = ""
         if progress.eta_s is not None:
-            left = f", {about(progress.eta_s, progress.eta_low_s, progress.eta_high_s)} left"
+            left = f", {about(progress.eta_s, progress.eta_low_s, progress.eta_high_s)} left{before_deletes(transfer)}"
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
     if progress.files_failed and transfer.state != m.TransferState.PARTIAL:  # the step before says it
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
-    if progress.deleted:
-        parts.append(f"{deletions(progress.deleted, to_trash=progress.deleted_to_trash)}.")
+    if deletes := deleting(progress) or deletions(progress.deleted, to_trash=progress.deleted_to_trash):
+        parts.append(f"{deletes}.")
     if progress.sources_kept:
         parts.append(f"Sources that have arrived and stay: {progress.sources_kept:,}; its receipt says why.")
     if transfer.error:

@@ -101,6 +101,7 @@ export const quality = {
 
   "stage.ceiling": "Wait for its ceiling",
   "stage.commit": "Make durable and name",
+  "stage.delete": "Check and delete",
   "stage.hash": "Hash",
   "stage.read": "Read",
   "stage.receive": "Receive and decrypt",

@@ -139,10 +139,9 @@ class Advance:
 
     def _seen_end(self, run: Run, end: End) -> Seen:
         """Say what is the case for a run whose attempt has ended."""
-        moved = run.progress.bytes_durable > run.durable_before
         shut, _ = self._hours(run)
         return Seen(
-            end=end.ending(moved=moved),
+            end=end.ending(moved=run.advanced),
             refusal=_cause(run.refusal),
             halt=run.halt,
             shut=shut,

@@ -155,7 +155,7 @@ class Attempts:
         def committed() -> None:
             run.attempt, run.open, run.end = number, True, None
             run.stopping_since, run.unknown_since = None, None
-            run.durable_before = run.progress.bytes_durable
+            run.durable_before, run.durable_steps = run.progress.bytes_durable, 0
             run.samples.clear()
             run.measured.clear()
             run.first = run.moved_at = run.diagnosis = None

@@ -40,6 +40,8 @@ _MANY_FILES: Final = 20
 _SHUT_PACKETS: Final = 8
 """The kernel leaves 4 packets of a receive window under memory pressure, which is less than any buffer allows."""
 _FEW: Final = 4
+_ROUND: Final = 10
+"""From here on figures are said without a fraction."""
 _SIDES: Final[tuple[Literal["source", "destination"], ...]] = ("source", "destination")
 _WIDER: Final = 4
 """How much more rate a larger window is made for."""
@@ -62,10 +64,12 @@ def diagnose(
 
 
 def _verdict(seen: Between, ceiling_bps: int | None, share: m.TransferShare | None) -> m.Diagnosis:
-    idle = not seen.received and not seen.durable and not seen.files
+    deletes = _deletes(seen)
+    if deletes is not None:
+        return deletes
     held_s = seen.stage_s("source", "ceiling", "share") + seen.stage_s("destination", "share")
-    if idle and held_s < _MOST * seen.seconds:
-        return _idle(seen)
+    if not seen.moved and held_s < _MOST * seen.seconds:
+        return _names(seen) or _idle(seen)
     # Until the destination's memory is full, a ceiling above what its storage takes holds the source back.
     if not _lags(seen):
         if seen.stage_share("source", "ceiling") >= _MOST:
@@ -110,12 +114,40 @@ def _early(quiet_s: float) -> str:
     return f"too early to say: nothing has arrived for {duration(quiet_s)}; ask again in {duration(wait_s)}"
 
 
+def _deletes(seen: Between) -> m.Diagnosis | None:
+    """Say that it deletes, where that takes the time: no bytes move then, and nothing else limits it."""
+    where = max(_SIDES, key=lambda side: seen.stage_s(side, "delete"))
+    spent_s = seen.stage_s(where, "delete")
+    if not seen.deleted or spent_s < _MOST * seen.seconds:
+        return None
+    each = seen.deleted / seen.seconds
+    evidence = [
+        m.Evidence(name="deleted", value=seen.deleted, unit=""),
+        _share("of the time it deletes", spent_s / seen.seconds),
+    ]
+    return _said(Limit.NAMES, where, f"its time goes into deleting: {_a_second(each)} names a second", evidence)
+
+
+def _names(seen: Between) -> m.Diagnosis | None:
+    """Say that names are listed, compared or checked while no bytes move."""
+    where = max(_SIDES, key=seen.looked_at)
+    count = seen.looked_at(where)
+    if not count:
+        return None
+    said = f"the {where} lists, compares or checks {_a_second(count / seen.seconds)} names a second; no bytes move"
+    return _said(Limit.NAMES, where, said, [m.Evidence(name="names looked at", value=count, unit="")])
+
+
+def _a_second(count: float) -> str:
+    return f"{count:,.0f}" if count >= _ROUND else f"{count:.1f}"
+
+
 def _idle(seen: Between) -> m.Diagnosis:
     """Name who is busy while nothing arrives: it is waited for."""
     busy: list[tuple[float, Where, str]] = [
-        (seen.stage_share("source", "read") * seen.busy_s("source"), "source", "the source's storage does not answer"),
+        (seen.stage_s("source", "read", "delete"), "source", "the source's storage does not answer"),
         (
-            seen.stage_share("destination", "write", "commit") * seen.busy_s("destination"),
+            seen.stage_s("destination", "write", "commit", "delete"),
             "destination",
             "the destination's storage does not answer",
         ),

@@ -19,11 +19,13 @@ _EVERY: Final = timedelta(milliseconds=900)
 _SECONDS: Final = 6
 """About so many seconds are what `live` is measured over."""
 _STAGES: Final[dict[m.NodeSide, tuple[m.StageName, ...]]] = {
-    "source": ("read", "hash", "ceiling", "share", "send"),
-    "destination": ("share", "receive", "verify", "write", "commit"),
+    "source": ("read", "hash", "ceiling", "share", "send", "delete"),
+    "destination": ("share", "receive", "verify", "write", "commit", "delete"),
 }
 """In the order of the work; one node that does all of a local copy is its destination."""
-_LOCAL: Final[tuple[m.StageName, ...]] = ("read", "hash", "ceiling", "send", "receive", "verify", "write", "commit")
+_LOCAL: Final[tuple[m.StageName, ...]] = (
+    *("read", "hash", "ceiling", "send", "receive", "verify", "write", "commit", "delete"),
+)
 _LEAST_WAIT: Final = 0.001
 """Part of the time that asking for a share takes where nobody waits for one."""
 _MOST_FLOWS: Final = 64

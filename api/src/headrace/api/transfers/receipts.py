@@ -73,13 +73,16 @@ class Totals:
     deleted: int = 0
     """Files and folders that were deleted at the destination."""
     to_trash: bool = False
-    """Whether these lie in the trash."""
+    """Whether what was deleted, there or at the source of a move, lies in the trash."""
+    moves: bool = False
+    """Whether what has arrived was deleted at its source, but for what was kept there."""
     changed: int = 0
     """Files that changed after they were listed, and arrived as they were later."""
 
     def final(self, counted: m.Progress, resent_before: int, for_good: int) -> m.Progress:
         """Return the progress that stays: signed counts; what failed for good, and how large, the node counted."""
         left = max(0, counted.bytes_total - counted.bytes_durable) if self.failed else 0
+        kept = stored(sum(kept.count for kept in self.kept))
         return m.Progress(
             files_total=self.files + self.failed,
             files_done=self.files,
@@ -87,13 +90,14 @@ class Totals:
             files_failed=self.failed,
             deleted=self.deleted,
             deleted_to_trash=self.to_trash,
+            sources_deleted=max(0, self.files - kept) if self.moves else 0,
             files_failed_for_good=min(self.failed, for_good),
             bytes_total=self.bytes + left,
             bytes_received=self.bytes,
             bytes_durable=self.bytes,
             bytes_failed=left,
             resent_bytes=stored(resent_before + self.resent),
-            sources_kept=stored(sum(kept.count for kept in self.kept)),
+            sources_kept=kept,
             at=counted.at,
         )
 
@@ -238,7 +242,8 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         resent=checked.count("resent_bytes"),
         kept=checked.kept,
         deleted=checked.count("deleted") + _sum(before, "deleted"),
-        to_trash=any(end == "destination" for end, _ in checked.trash),
+        to_trash=bool(checked.trash),
+        moves=bool(plan.execution["delete_source"]),
         changed=changed_in([*before, checked.destination]),
     )
 

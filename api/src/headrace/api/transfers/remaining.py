@@ -26,8 +26,11 @@ def remaining(now: Sample, rate_bps: int, files_failed: int, *seen: Between) -> 
     """Return how long what is left takes, at what the nodes say and by the first of `seen`; nothing when none moves.
 
     Files cost time whatever their size, and largest go first: the slower of bytes and files counts. The range spans
-    all of `seen`.
+    all of `seen`. Deletes come last: once they go on, only they are left.
     """
+    deletes = _deletes(now, seen[0]) if seen else None
+    if deletes is not None:
+        return deletes
     if rate_bps <= 0:
         return None
     left_bytes = max(0, now.bytes_total - now.bytes_durable)
@@ -42,7 +45,18 @@ def remaining(now: Sample, rate_bps: int, files_failed: int, *seen: Between) -> 
     by_files = [_at(left_files, one.files, one.seconds) for one in recent if one.seconds >= _LEAST_S]
     likely = max([told, *by_files])
     around = _AROUND if measured else _AROUND * 2
-    low, high = min([likely / around, *measured]), max([likely * around, *measured])
+    return _range(min([likely / around, *measured]), likely, max([likely * around, *measured]))
+
+
+def _deletes(now: Sample, recent: Between) -> Remaining | None:
+    """Return how long the names take that are still to be deleted; nothing before deleting begins."""
+    if not recent.deleted or recent.seconds < _LEAST_S or recent.moved:
+        return None
+    likely = _at(max(0, now.to_delete - now.deleted), recent.deleted, recent.seconds)
+    return _range(likely / _AROUND, likely, likely * _AROUND)
+
+
+def _range(low: float, likely: float, high: float) -> Remaining:
     return Remaining(min(_MOST_S, int(low)), min(_MOST_S, int(likely)), min(_MOST_S, math.ceil(high)))
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal, Self
@@ -29,6 +29,7 @@ ATTEMPT_UNKNOWN = "attempt_unknown"
 _SAMPLES = 8
 """Samples that a verdict looks at: those of the last seconds."""
 _SAMPLED_EVERY = timedelta(milliseconds=900)
+_SURVEYED = ("files", "identical_files", "conflicts", "bytes", "deletes")
 
 MAX_COUNT = (1 << 63) - 1
 """The largest count that the store takes."""
@@ -80,6 +81,24 @@ class Begun:
     ticket: str
     lists: Path
     tuning: m.EffectiveTuning
+
+
+@dataclass(frozen=True, slots=True)
+class Surveyed:
+    """What its plan's survey counted: what is shown while the source is still being listed."""
+
+    files: int
+    bytes: int
+    deletes: int
+    """Names at the destination that are to be deleted."""
+
+    @classmethod
+    def of(cls, plan: ReleasedPlan) -> Self:
+        """Read it from a sealed plan; names that stay as they are count, as nodes count them."""
+        said = plan.fields["survey"]
+        counts = {name: stored(int(str(said[name]))) for name in _SURVEYED} if isinstance(said, dict) else {}
+        files = sum(counts.get(name, 0) for name in ("files", "identical_files", "conflicts"))
+        return cls(stored(files), counts.get("bytes", 0), counts.get("deletes", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +161,14 @@ class Run:
     halt: str = ""
     released: ReleasedPlan | None = None
     progress: m.Progress = field(default_factory=m.Progress)
+    moves_sources: bool = False
+    """Whether it deletes what has arrived at its source."""
+    only_failed: bool = False
+    """Whether it sends only what failed before, which no survey counted."""
     durable_before: int = 0
     """Durable bytes when the attempt began."""
+    durable_steps: int = 0
+    """What the attempt made, deleted or made durable that no later one does again, as its nodes say."""
     resent_before: int = 0
     """Bytes that earlier attempts sent again."""
     counted: Counted | None = None
@@ -184,6 +209,8 @@ class Run:
             promised=row.promised,
             attempt=row.attempt,
             open=open_,
+            moves_sources=row.action == "move",
+            only_failed=row.only_failed,
             progress=progress,
             durable_before=row.durable_before if open_ else progress.bytes_durable,
             resent_before=row.resent_before,
@@ -201,6 +228,16 @@ class Run:
         """Bytes that its open attempt moved: a node that does not know those before it counts from nothing."""
         durable, before = self.progress.bytes_durable, self.durable_before
         return (durable - before if durable >= before else durable) if self.open else 0
+
+    @property
+    def advanced(self) -> bool:
+        """Whether its attempt did anything for good; of a node that counts no steps, whether it moved bytes."""
+        return self.durable_steps > 0 or self.progress.bytes_durable > self.durable_before
+
+    @property
+    def surveyed(self) -> Surveyed | None:
+        """What its plan's survey counted; nothing for a probe, and until the first ticket after a restart."""
+        return None if self.released is None or self.legs is not None else Surveyed.of(self.released)
 
     @property
     def legs_left(self) -> int | None:
@@ -237,38 +274,56 @@ class Run:
             return None
         return diagnose(self.transfer, Between(self.first, self.samples[-1]), self.ceiling_bps, self.share, live=False)
 
-    def _note_sample(self, event: AttemptProgress, now: datetime) -> None:
+    def _note_sample(self, sample: Sample, now: datetime) -> None:
         """Keep what was measured, about once a second, and judge it."""
         last = self.samples[-1] if self.samples else None
         if last is not None and now - last.at < _SAMPLED_EVERY:
             return
-        sample = _sample_of(event, now)
         self.first = self.first or Sample(at=now, bytes_durable=sample.bytes_durable, files_done=sample.files_done)
-        if last is None or Between(last, sample).received or Between(last, sample).durable:
+        if last is None or Between(last, sample).worked:
             self.moved_at = now
         self.samples.append(sample)
         found = diagnose(self.transfer, Between(self.samples[0], sample), self.ceiling_bps, self.share)
         self.diagnosis = stalled(found, self.moved_at or now, now)
 
-    def _remaining(self, event: AttemptProgress, now: datetime) -> Remaining | None:
+    def _remaining(self, event: AttemptProgress, sample: Sample) -> Remaining | None:
         """Say how long what is left takes: by the last seconds, and by the whole attempt."""
-        sample = _sample_of(event, now)
         since = [one for one in (self.samples[0] if self.samples else None, self.first) if one is not None]
         return remaining(sample, event.rate_bps, event.files_failed, *(Between(one, sample) for one in since))
 
     def note_progress(self, event: AttemptProgress, now: datetime) -> None:
         """Take over what the destination node counted."""
-        self._note_sample(event, now)
-        self.measured.note(event, now)
-        left = self._remaining(event, now)
-        before = self.progress
+        before, surveyed = self.progress, self.surveyed
+        # An attempt that has not read its lists yet has counted nothing: what was known before holds until then.
         counted = event.files_total > 0
+        files_total = stored(event.files_total) if counted else before.files_total
+        bytes_total = min(stored(event.bytes_total), self.most_bytes) if counted else before.bytes_total
+        if event.listed is False and not self.only_failed:
+            # What is listed so far is not the whole. A node that does not say how far it is shows what it has.
+            files_total = max(files_total, surveyed.files if surveyed else before.files_total)
+            bytes_total = max(bytes_total, surveyed.bytes if surveyed else before.bytes_total)
+        deletes_total = surveyed.deletes if surveyed else before.deletes_total
+        sample = replace(
+            _sample_of(event, now),
+            files_total=files_total,
+            bytes_total=bytes_total,
+            to_delete=files_total if self.moves_sources else deletes_total,
+        )
+        self._note_sample(sample, now)
+        self.measured.note(event, now)
+        self.durable_steps = max(event.source.durable_steps, event.destination.durable_steps)
+        left = self._remaining(event, sample)
+        deleted = stored(sample.deleted)
         self.progress = m.Progress(
-            # An attempt that has not read its lists yet has counted nothing: what was known before holds until then.
-            files_total=stored(event.files_total) if counted else before.files_total,
+            files_total=files_total,
             files_done=stored(event.files_done) if counted else before.files_done,
             files_failed=stored(event.files_failed),
-            bytes_total=min(stored(event.bytes_total), self.most_bytes) if counted else before.bytes_total,
+            deletes_total=deletes_total,
+            # An attempt counts what earlier ones deleted when it comes there: what is gone stays gone until then.
+            deleted=before.deleted if self.moves_sources else max(before.deleted, deleted),
+            deleted_to_trash="trash" in self.released.execution if self.released else before.deleted_to_trash,
+            sources_deleted=deleted if self.moves_sources else 0,
+            bytes_total=bytes_total,
             bytes_received=stored(event.bytes_received),
             bytes_durable=stored(event.bytes_durable) if counted else before.bytes_durable,
             resent_bytes=stored(self.resent_before + event.resent_bytes),
@@ -319,6 +374,8 @@ def _side(side: AttemptSide) -> SideSample:
             for flow in side.flows
         },
         stages={stage: getattr(side.stages, f"{stage}_us") for stage in STAGES},
+        deleted=side.deleted,
+        looked_at=side.looked_at,
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share")
+STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share", "delete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +38,9 @@ class SideSample:
 
     flows: Mapping[int, FlowSample] = field(default_factory=dict)
     stages: Mapping[str, int] = field(default_factory=dict)
+    deleted: int = 0
+    looked_at: int = 0
+    """Names that it listed, compared, checked or deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +53,16 @@ class Sample:
     bytes_received: int = 0
     bytes_durable: int = 0
     bytes_total: int = 0
+    to_delete: int = 0
+    """Names that it is to delete in all."""
     streams: int = 0
     source: SideSample = field(default_factory=SideSample)
     destination: SideSample = field(default_factory=SideSample)
+
+    @property
+    def deleted(self) -> int:
+        """Names that were deleted: one side of a transfer deletes, and of a local copy both sides are one."""
+        return max(self.source.deleted, self.destination.deleted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,25 @@ class Between:
     def files(self) -> int:
         """Files that were done."""
         return _grown(self.before.files_done, self.after.files_done)
+
+    @property
+    def deleted(self) -> int:
+        """Names that were deleted."""
+        return _grown(self.before.deleted, self.after.deleted)
+
+    def looked_at(self, side: str) -> int:
+        """Return how many names a side worked on."""
+        return _grown(_at(self.before, side).looked_at, _at(self.after, side).looked_at)
+
+    @property
+    def moved(self) -> bool:
+        """Whether anything arrived or became durable."""
+        return bool(self.received or self.durable or self.files)
+
+    @property
+    def worked(self) -> bool:
+        """Whether its nodes did anything: what moves no bytes is work as well."""
+        return self.moved or bool(self.deleted or self.looked_at("source") or self.looked_at("destination"))
 
     @property
     def rate_bps(self) -> int:
@@ -135,12 +164,16 @@ class Between:
         return min((one for one in seen if one), default=0) / 1000
 
 
+def _at(sample: Sample, side: str) -> SideSample:
+    return sample.source if side == "source" else sample.destination
+
+
 def _flows(sample: Sample, side: str) -> Mapping[int, FlowSample]:
-    return (sample.source if side == "source" else sample.destination).flows
+    return _at(sample, side).flows
 
 
 def _stages(sample: Sample, side: str) -> Mapping[str, int]:
-    return (sample.source if side == "source" else sample.destination).stages
+    return _at(sample, side).stages
 
 
 def _grown(before: int, after: int) -> int:

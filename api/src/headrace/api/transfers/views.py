@@ -12,7 +12,7 @@ from headrace.api.transfers.probe import summary as probe_summary
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.client.text import bit_rate, deletions, plural
+from headrace.client.text import bit_rate, deleting, deletions, plural
 from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
@@ -115,21 +115,22 @@ def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> 
     )
     gone = deletions(progress.deleted, to_trash=progress.deleted_to_trash)
     gone = f", {gone}" if gone else ""
+    so_far = f"{done}, {deletes}" if (deletes := deleting(progress)) else done
     match status.state:
         case m.TransferState.QUEUED:
             return f"The {what} is queued. {reason}".strip()
         case m.TransferState.RUNNING:
-            return f"The {what} is running: {done}."
+            return f"The {what} is running: {so_far}."
         case m.TransferState.WAITING:
-            return f"The {what} is waiting: {reason}. So far {done}."
+            return f"The {what} is waiting: {reason}. So far {so_far}."
         case m.TransferState.PAUSED:
-            return f"The {what} is {reason or 'paused'}. So far {done}."
+            return f"The {what} is {reason or 'paused'}. So far {so_far}."
         case m.TransferState.COMPLETE:
             return f"The {what} is complete: {done}, verified{gone}.{_stay(progress)}"
         case m.TransferState.PARTIAL:
             failed = f"{plural(progress.files_failed, 'file')} did not arrive.{_stay(progress)}"
             return f"The {what} ended in part: {done}{gone}, and {failed}"
         case m.TransferState.CANCELED:
-            return f"The {what} was {reason or 'canceled'}. So far {done}."
+            return f"The {what} was {reason or 'canceled'}. So far {so_far}."
         case m.TransferState.FAILED:
             return f"The {what} failed: {reason}"

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from headrace.client.models.base import Count, Model
 
-StageName = Literal["read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share"]
+StageName = Literal["read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share", "delete"]
 NodeSide = Literal["source", "destination"]
 Percent = Annotated[float, Field(ge=0, le=100)]
 

@@ -53,12 +53,25 @@ class SubmitRequest(Model):
 class Progress(Model):
     """Durable counts are what is safe at the destination; received counts are ahead of them."""
 
-    files_total: Count = 0
+    files_total: Count = Field(
+        default=0,
+        description="while its source is still being listed: what its plan's survey counted, or what is more than that",
+    )
     files_done: Count = 0
     files_identical: Count = Field(default=0, description="of the files done, those that were there already, the same")
     files_failed: Count = 0
+    deletes_total: Count = Field(
+        default=0, description="files and folders that a running sync is to delete at its destination, after all else"
+    )
     deleted: Count = Field(
-        default=0, description="files and folders that a sync deleted at its destination, or moved to the trash there"
+        default=0,
+        description="files and folders that a sync deleted at its destination, or moved to the trash there; so far, "
+        "while it runs",
+    )
+    sources_deleted: Count = Field(
+        default=0,
+        description="sources of a move that have arrived and were deleted, or moved to the trash there; while it runs, "
+        "those of this attempt so far",
     )
     deleted_to_trash: bool = Field(
         default=False, description="what was deleted lies in the trash; its receipt says where"
@@ -66,7 +79,7 @@ class Progress(Model):
     files_failed_for_good: Count = Field(
         default=0, description="of the files that failed, those for which a retry alone does not help"
     )
-    bytes_total: Count = 0
+    bytes_total: Count = Field(default=0, description="as for `files_total`")
     bytes_received: Count = 0
     bytes_durable: Count = 0
     bytes_failed: Count = Field(default=0, description="bytes of the files that did not arrive")
@@ -78,7 +91,10 @@ class Progress(Model):
     average_bps: Count | None = Field(default=None, description="durable bits over the time that its attempts took")
     streams: Count = 0
     limiter: str = ""
-    eta_s: Count | None = Field(default=None, description="how long it still takes, by what is measured of it")
+    eta_s: Count | None = Field(
+        default=None,
+        description="how long it still takes, by what is measured of it; deletes count from when they begin",
+    )
     eta_low_s: Count | None = Field(default=None, description="the least that this may be")
     eta_high_s: Count | None = Field(default=None, description="the most")
     share: TransferShare | None = Field(default=None, description="what it gets of links, where it runs over any")
@@ -147,6 +163,7 @@ class Limit(StrEnum):
     STALLED = "stalled"
     CEILING = "ceiling"
     SHARE = "share"
+    NAMES = "names"
     FILE_COST = "file_cost"
     SOURCE_STORAGE = "source_storage"
     DESTINATION_STORAGE = "destination_storage"

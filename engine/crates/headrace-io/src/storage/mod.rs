@@ -49,8 +49,10 @@ pub trait Storages: fmt::Debug + Send + Sync {
 /// What became of a name that was to be removed if it was as expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone, by this or before.
+    /// It is gone by this.
     Gone,
+    /// Nothing was there before.
+    Absent,
     /// It is not what was expected, and stays.
     Changed,
 }

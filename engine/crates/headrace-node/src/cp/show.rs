@@ -62,8 +62,18 @@ pub(super) fn so_far(counts: &ProgressCounts) -> String {
         bytes_total,
         bytes_durable,
         rate_bps,
+        listed,
         ..
     } = counts;
+    if *listed == Some(false) {
+        // What is listed so far is not the whole: of that, no part and no time can be said.
+        return format!(
+            "{} and {files_done} files safe, {} of {files_total} files listed so far, {}",
+            byte_size(*bytes_durable),
+            byte_size(*bytes_total),
+            bit_rate(*rate_bps),
+        );
+    }
     let percent = (bytes_durable * 100).checked_div(*bytes_total).unwrap_or(0);
     let left = bytes_total.saturating_sub(*bytes_durable) * 8;
     let time = left
@@ -77,4 +87,29 @@ pub(super) fn so_far(counts: &ProgressCounts) -> String {
         byte_size(*bytes_total),
         bit_rate(*rate_bps),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn while_the_source_is_listed_no_part_and_no_time_are_said() {
+        let counts = |listed| ProgressCounts {
+            files_total: 40,
+            files_done: 20,
+            bytes_total: 8000,
+            bytes_durable: 4000,
+            rate_bps: 8000,
+            listed,
+            ..ProgressCounts::default()
+        };
+        let whole = "50 % safe: 4.00 kB of 8.00 kB, 20 of 40 files, 8.00 kb/s, 4 s left";
+        assert_eq!(so_far(&counts(Some(true))), whole);
+        assert_eq!(so_far(&counts(None)), whole);
+        assert_eq!(
+            so_far(&counts(Some(false))),
+            "4.00 kB and 20 files safe, 8.00 kB of 40 files listed so far, 8.00 kb/s"
+        );
+    }
 }

@@ -161,6 +161,7 @@ impl Moving for DataMoving {
             rate_bps,
             streams,
             limiter,
+            listed,
             own,
         } = self.handle.progress();
         ProgressCounts {
@@ -174,6 +175,7 @@ impl Moving for DataMoving {
             rate_bps,
             streams: u32::try_from(streams).unwrap_or(u32::MAX),
             limiter,
+            listed: Some(listed),
             own,
             source: session::Side::default(),
         }

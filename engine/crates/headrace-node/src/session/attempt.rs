@@ -137,6 +137,8 @@ pub struct Progress {
     pub rate_bps: u64,
     /// Data connections.
     pub streams: u64,
+    /// Whether the totals are whole: all names of the source have come.
+    pub listed: bool,
     /// What this node knows of them, and where its threads spent their time.
     pub own: Side,
     /// What limits the attempt now, with its evidence; empty while unknown.
@@ -245,7 +247,11 @@ impl AttemptHandle {
             own: Side {
                 flows: self.shared.flows.sample(Instant::now()),
                 stages: counters.stage_times(),
+                deleted: read(&counters.deleted),
+                looked_at: read(&counters.looked_at),
+                durable_steps: read(&counters.durable_steps),
             },
+            listed: counters.listed.load(Ordering::Relaxed),
             rate_bps,
             limiter,
         }

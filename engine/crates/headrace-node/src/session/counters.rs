@@ -1,7 +1,7 @@
 //! What a session counts while it runs: shared by all its threads, read by whoever watches.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -28,11 +28,13 @@ pub enum Stage {
     Ceiling,
     /// Waiting for a share of a link.
     Share,
+    /// Checking and deleting names.
+    Delete,
 }
 
 impl Stage {
     /// All stages, in the order content passes them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Read,
         Self::Hash,
         Self::Send,
@@ -42,6 +44,7 @@ impl Stage {
         Self::Commit,
         Self::Ceiling,
         Self::Share,
+        Self::Delete,
     ];
 }
 
@@ -59,6 +62,8 @@ pub struct StageTimes {
     pub ceiling_us: u64,
     #[serde(default)]
     pub share_us: u64,
+    #[serde(default)]
+    pub delete_us: u64,
 }
 
 /// Counters of one attempt; they only rise, over all its sessions.
@@ -80,6 +85,14 @@ pub struct Counters {
     pub bytes_durable: AtomicU64,
     /// Bytes that arrived again because they were not durable yet when a session ended.
     pub resent_bytes: AtomicU64,
+    /// Whether all names of the source have come, so that totals are whole.
+    pub listed: AtomicBool,
+    /// Names that this node deleted or moved to the trash, and those it found gone.
+    pub deleted: AtomicU64,
+    /// Names that it looked at, whatever for: this rises while it works, also where nothing moves.
+    pub looked_at: AtomicU64,
+    /// Names that this attempt itself made or deleted, and units that it made durable, over all its sessions: no later one does these again.
+    pub durable_steps: AtomicU64,
     /// Data connections of the session.
     pub streams: AtomicU64,
     /// Bytes that went over data connections, of all sessions: what arrived before an attempt is no part of it.
@@ -168,12 +181,16 @@ impl Counters {
             commit_us: us(Stage::Commit),
             ceiling_us: us(Stage::Ceiling),
             share_us: us(Stage::Share),
+            delete_us: us(Stage::Delete),
         }
     }
 
-    /// Rises with whatever moves.
+    /// Rises with whatever moves, and with what is deleted.
     pub fn moved(&self) -> u64 {
-        read(&self.bytes_received) + read(&self.bytes_sent) + read(&self.files_done)
+        read(&self.bytes_received)
+            + read(&self.bytes_sent)
+            + read(&self.files_done)
+            + read(&self.deleted)
     }
 
     /// Forget what the next session counts again.
@@ -186,9 +203,11 @@ impl Counters {
             &self.bytes_received,
             &self.bytes_sent,
             &self.bytes_durable,
+            &self.deleted,
         ] {
             counter.store(0, Ordering::Relaxed);
         }
+        self.listed.store(false, Ordering::Relaxed);
     }
 }
 
@@ -236,6 +255,19 @@ mod tests {
         // Nobody is at work any more.
         assert_eq!(counters.busy_ns(Stage::Write), after);
         assert_eq!(counters.busy_ns(Stage::Commit), 0);
+    }
+
+    #[test]
+    fn what_is_deleted_moves_a_session_on_and_its_steps_outlast_it() {
+        let counters = Counters::default();
+        counters.listed.store(true, Ordering::Relaxed);
+        for counter in [&counters.deleted, &counters.durable_steps] {
+            add(counter, 3);
+        }
+        assert_eq!(counters.moved(), 3);
+        counters.restart();
+        assert_eq!((counters.moved(), read(&counters.durable_steps)), (0, 3));
+        assert!(!counters.listed.load(Ordering::Relaxed));
     }
 
     #[test]

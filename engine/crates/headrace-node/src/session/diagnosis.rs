@@ -89,6 +89,7 @@ fn verdict(spent_ns: &[u64; Stage::ALL.len()]) -> String {
         Stage::Commit => "destination storage: making durable",
         Stage::Share => "share: waiting for its turn on a link",
         Stage::Ceiling => "rate ceiling: waiting for it",
+        Stage::Delete => "names: checking and deleting",
     };
     format!(
         "{what} takes {:.0}% of the time of this node's transfer threads",

@@ -23,6 +23,15 @@ pub struct Side {
     pub flows: Vec<Flow>,
     /// Where its threads spent their time.
     pub stages: StageTimes,
+    /// Names deleted there, or moved to the trash, and those found gone.
+    #[serde(default)]
+    pub deleted: u64,
+    /// Names that were looked at: rises while the node works, whatever moves.
+    #[serde(default)]
+    pub looked_at: u64,
+    /// What this attempt itself made, deleted or made durable: no later one does it again.
+    #[serde(default)]
+    pub durable_steps: u64,
 }
 
 /// How the packets of an attempt are marked, and how its connections react to loss and delay.

@@ -110,14 +110,15 @@ impl Trash {
                 made => made?,
             }
             match above.move_if(name, expected, &to) {
-                Ok(Removal::Gone) => {
+                // One that an earlier session took may not be durable here yet.
+                Ok(taken @ (Removal::Gone | Removal::Absent)) => {
                     self.touch(to)?;
-                    return Ok(Removal::Gone);
+                    return Ok(taken);
                 }
                 // Either the name is gone, or somebody emptied the trash meanwhile: its folders are made again.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     if above.entry(name, RelPath::root())?.is_none() {
-                        return Ok(Removal::Gone);
+                        return Ok(Removal::Absent);
                     }
                     self.made.lock().clear();
                 }
@@ -300,7 +301,7 @@ mod tests {
         assert!(found.expect("readable").is_some(), "y is in the trash");
         let left = above.entry(b"y", RelPath::root()).expect("readable");
         assert!(left.is_none(), "y is where it was");
-        assert_eq!(take("y").expect("gone before"), Removal::Gone);
+        assert_eq!(take("y").expect("gone before"), Removal::Absent);
         trash.settle().expect("durable");
     }
 }

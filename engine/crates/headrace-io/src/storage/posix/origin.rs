@@ -119,7 +119,7 @@ impl Origin for PosixOrigin {
                 Ok(Removal::Gone)
             }
             Some(_) => Ok(Removal::Changed),
-            None => Ok(Removal::Gone),
+            None => Ok(Removal::Absent),
         }
     }
 

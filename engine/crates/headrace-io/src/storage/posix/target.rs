@@ -219,7 +219,7 @@ impl Folder for PosixFolder {
         match self.dir.entry_now(name, RelPath::root())? {
             Some(found) if !expected(&found) => Ok(Removal::Changed),
             Some(_) => self.remove(name).map(|()| Removal::Gone),
-            None => Ok(Removal::Gone),
+            None => Ok(Removal::Absent),
         }
     }
 
@@ -232,7 +232,7 @@ impl Folder for PosixFolder {
         match self.dir.entry_now(name, RelPath::root())? {
             Some(found) if !expected(&found) => return Ok(Removal::Changed),
             Some(_) => {}
-            None => return Ok(Removal::Gone),
+            None => return Ok(Removal::Absent),
         }
         let there = self.found.root.dir(to)?;
         move_name((&self.dir.acting()?, name), (&there.acting()?, name))?;

@@ -730,7 +730,7 @@ impl Folder for SimulatedFolder {
         match self.entry(name, RelPath::root())? {
             Some(found) if !expected(&found) => Ok(Removal::Changed),
             Some(_) => self.remove(name).map(|()| Removal::Gone),
-            None => Ok(Removal::Gone),
+            None => Ok(Removal::Absent),
         }
     }
 
@@ -743,7 +743,7 @@ impl Folder for SimulatedFolder {
         match self.entry(name, RelPath::root())? {
             Some(found) if !expected(&found) => return Ok(Removal::Changed),
             Some(_) => {}
-            None => return Ok(Removal::Gone),
+            None => return Ok(Removal::Absent),
         }
         let mut state = self.disk.state.lock();
         state.change()?;

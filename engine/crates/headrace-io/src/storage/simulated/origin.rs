@@ -87,7 +87,7 @@ impl Origin for SimulatedOrigin {
                 self.remove(&then.path).map(|()| Removal::Gone)
             }
             Some(_) => Ok(Removal::Changed),
-            None => Ok(Removal::Gone),
+            None => Ok(Removal::Absent),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
@@ -21,7 +22,7 @@ use super::finish::{MAX_TOUCHED, symlink_hash};
 use super::folders::Freshness;
 use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
 use super::{Landing, WINDOW, violation};
-use crate::session::counters::add;
+use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 
 /// Longest run of bytes that is compared at once.
@@ -110,13 +111,14 @@ impl Landing {
             {
                 let _ = self.top.set(top.clone());
             }
-            self.check_deletes()?;
+            self.counters.time(Stage::Delete, || self.check_deletes())?;
             self.prepare(items.first().map(Item::entry))?;
         }
         intake.last = items.last().map(|item| item.entry().path.clone());
         let mut decisions = Vec::with_capacity(items.len());
         let mut there = Vec::new();
         for (id, item) in (first..).zip(items) {
+            add(&self.counters.looked_at, 1);
             self.ledger
                 .lock()
                 .push(item)
@@ -156,6 +158,7 @@ impl Landing {
         }
         intake.prepared = true;
         intake.over = true;
+        self.counters.listed.store(true, Ordering::Relaxed);
         drop(intake);
         if self.is_settled() {
             self.hurry();
@@ -215,6 +218,7 @@ impl Landing {
         mode: u32,
     ) -> io::Result<Arc<dyn Folder>> {
         above.make_folder(name)?;
+        add(&self.counters.durable_steps, 1);
         let folder = above.folder(name)?;
         let record = Record::Made {
             path: path.clone(),

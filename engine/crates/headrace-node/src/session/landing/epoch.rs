@@ -125,6 +125,7 @@ impl Landing {
         }
         self.count_durable(&pending.units);
         let mut done = Vec::with_capacity(published.len());
+        add(&self.counters.durable_steps, published.len() as u64);
         for file in &published {
             let uncounted = {
                 let mut state = file.incoming.state.lock();
@@ -297,6 +298,7 @@ impl Landing {
                 .min(state.entry.size.saturating_sub(start));
             state.durable_bytes += bytes;
             add(&self.counters.bytes_durable, bytes);
+            add(&self.counters.durable_steps, 1);
         }
     }
 

@@ -21,7 +21,7 @@ use headrace_io::storage::{Existing, Metadata, Removal};
 use super::Landing;
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
 use super::decide::{Stop, destination_failure};
-use crate::session::counters::{add, read};
+use crate::session::counters::{Stage, add, read};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
 use crate::session::state_failed;
 use crate::session::trash::{Trash, TrashSpec};
@@ -66,9 +66,11 @@ impl Landing {
         let mut deleted = Ledger::create(&self.spec.scratch, "deletes").map_err(state_failed)?;
         // What could not be copied may be the reason why something looked superfluous.
         if self.spec.deletes.is_some() && self.totals.lock().failed == 0 {
-            self.check_deletes()?;
-            self.open_trash();
-            self.delete(&mut deleted, &mut touched, permitted)?;
+            self.counters.time(Stage::Delete, || {
+                self.check_deletes()?;
+                self.open_trash();
+                self.delete(&mut deleted, &mut touched, permitted)
+            })?;
         }
         self.complete_folders(&mut touched)?;
         self.sync_after_trash(&touched)?;
@@ -154,6 +156,7 @@ impl Landing {
         let mut seen = Vec::new();
         for line in self.open_delete_list()?.into_iter().flatten() {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
+            add(&self.counters.looked_at, 1);
             self.check_superfluous(&line, &mut seen)?;
             // Folders change when what they hold is deleted; they are only removed when they are empty.
             if line.kind != Kind::Dir
@@ -197,6 +200,7 @@ impl Landing {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
             // A stop, the kill switch or the end of the ticket also ends this.
             permitted()?;
+            add(&self.counters.looked_at, 1);
             while let Some((id, folder)) = open.pop_if(|(_, folder)| !line.path.starts_with(folder))
             {
                 self.delete_one(ledger, touched, id, &folder, None)?;
@@ -259,6 +263,10 @@ impl Landing {
                     trash.take_folder(&*above, &full).map(|()| Removal::Gone)
                 }
             });
+        // What was gone before, an earlier session may have deleted.
+        if matches!(deleted, Ok(Removal::Gone)) {
+            add(&self.counters.durable_steps, 1);
+        }
         match deleted {
             Ok(Removal::Changed) => Err(self.changed_since_confirmed(path, "deleting")),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -267,6 +275,7 @@ impl Landing {
             _ => {
                 touched.remove(&full);
                 self.totals.lock().deleted += 1;
+                add(&self.counters.deleted, 1);
                 ledger.record(id, Outcome::Deleted).map_err(state_failed)?;
                 self.touch(touched, full.parent().unwrap_or_default())
             }
@@ -311,6 +320,7 @@ impl Landing {
         let mut open: Vec<(u64, Entry)> = Vec::new();
         while let Some((id, item, outcome)) = source.next().map_err(state_failed)? {
             let entry = item.entry();
+            add(&self.counters.looked_at, 1);
             while let Some((id, folder)) =
                 open.pop_if(|(_, folder)| !entry.path.starts_with(&folder.path))
             {
@@ -440,6 +450,7 @@ impl Landing {
                 .rename(made, name, Existing::Replace)
                 .map_err(failed)?;
         }
+        add(&self.counters.durable_steps, 1);
         self.touch(touched, path.parent().unwrap_or_default())
             .map_err(Stop::All)?;
         self.count_copied(

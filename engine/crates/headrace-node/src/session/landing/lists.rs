@@ -15,6 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::Landing;
+use crate::session::counters::add;
 use crate::session::ledger::{LedgerReader, Outcome};
 
 // Fields in the order of canonical JSON, so that plain serialisation is canonical.
@@ -106,6 +107,7 @@ pub(super) fn write(
             break;
         };
         *next = reader.next()?;
+        add(&landing.counters.looked_at, 1);
         let entry = item.entry();
         match outcome {
             Outcome::Failed(reason) => {

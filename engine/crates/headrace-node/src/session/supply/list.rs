@@ -97,9 +97,13 @@ impl Supply {
     }
 
     fn count(&self, item: &Item) {
+        // Of a copy within one node, what takes the entries counts.
+        if !self.spec.counts_totals {
+            return;
+        }
+        add(&self.counters.looked_at, 1);
         if let Item::Entry(entry) = item
             && entry.kind != Kind::Dir
-            && self.spec.counts_totals
         {
             add(&self.counters.files_total, 1);
             if entry.kind == Kind::File {

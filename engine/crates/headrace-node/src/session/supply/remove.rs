@@ -17,6 +17,7 @@ use headrace_io::version::is_still;
 
 use super::Supply;
 use super::outgoing::{Looked, open};
+use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 use crate::session::state_failed;
 use crate::session::trash::Trash;
@@ -83,6 +84,14 @@ impl Supply {
         &self,
         permitted: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<Removed, Failure> {
+        self.counters
+            .time(Stage::Delete, || self.remove_arrived_sources(permitted))
+    }
+
+    fn remove_arrived_sources(
+        &self,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<Removed, Failure> {
         state::write_durably(&self.removing(), b"")
             .map_err(|error| state_failed(io::Error::other(error)))?;
         let mut removed = Removed::default();
@@ -94,6 +103,7 @@ impl Supply {
         let mut open: Vec<Entry> = Vec::new();
         while let Some((_, item, outcome)) = entries.next().map_err(state_failed)? {
             let entry = item.entry();
+            add(&self.counters.looked_at, 1);
             while let Some(folder) = open.pop_if(|folder| !entry.path.starts_with(&folder.path)) {
                 self.remove_folder(&folder, &bin);
             }
@@ -151,7 +161,11 @@ impl Supply {
         removed: &mut Removed,
     ) {
         match self.remove_arrived(entry, told, bin) {
-            Ok(None) => removed.deleted += 1,
+            Ok(None) => {
+                removed.deleted += 1;
+                add(&self.counters.deleted, 1);
+                add(&self.counters.durable_steps, 1);
+            }
             Ok(Some(stays)) => removed.keep(&entry.path, stays),
             Err(error) => removed.keep(&entry.path, (KeptReason::Failed, error.to_string())),
         }
@@ -176,7 +190,7 @@ impl Supply {
             Some(Err(why)) => return Ok(Some((KeptReason::Failed, why.clone()))),
         };
         Ok(match removal {
-            Removal::Gone => None,
+            Removal::Gone | Removal::Absent => None,
             Removal::Changed => {
                 let detail = "it changed after it was copied".to_owned();
                 Some((KeptReason::Changed, detail))
@@ -252,6 +266,7 @@ mod tests {
 
     use super::super::{Orders, SupplySpec};
     use super::*;
+    use crate::session::counters::read;
     use crate::session::pace::Pace;
     use crate::session::shares::{Claim, Direction, NodeLinks};
     use crate::session::tests_support::{GEOMETRY, execution};
@@ -313,6 +328,7 @@ mod tests {
         });
         let removed = removed.expect("the scratch folder works");
         assert_eq!(removed.deleted, 3);
+        assert_eq!(read(&supply.counters.deleted), 3);
         let left = std::fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(left, 147);
         let kept = removed.kept();

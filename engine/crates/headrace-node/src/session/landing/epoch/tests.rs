@@ -24,6 +24,7 @@ use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use super::super::{Answers, Landing, LandingSpec, WINDOW};
+use crate::session::counters::{Counters, read};
 use crate::session::run::remove_named;
 use crate::session::tests_support::landing_spec;
 
@@ -339,8 +340,9 @@ fn a_stop_also_ends_the_deletes() {
     (spec.deletes, spec.execution.deletes) = (Some(path), list.finish().expect("written").1);
     let threads = Arc::new(DiskPool::new(0).expect("no threads"));
     let buffers = BufferPool::new(BUFFER_BYTES);
-    let quiet = Arc::new(Late::default());
-    let landing = Landing::open(spec, quiet, Arc::default(), buffers, threads).expect("opened");
+    let (quiet, counters) = (Arc::new(Late::default()), Arc::new(Counters::default()));
+    let landing = Landing::open(spec, quiet, Arc::clone(&counters), buffers, threads);
+    let landing = landing.expect("opened");
     landing
         .handle(Message::ItemsEnd { count: 0 })
         .expect("nothing");
@@ -357,6 +359,9 @@ fn a_stop_also_ends_the_deletes() {
             .is_some()
     });
     assert_eq!(left, [false, true, true]);
+    // They count as they go, and not at the end.
+    let counted = [&counters.deleted, &counters.durable_steps].map(read);
+    assert_eq!(counted, [1, 1]);
 }
 
 #[test]

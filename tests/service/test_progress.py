@@ -1,0 +1,194 @@
+"""What moves no bytes is progress as well: names that are listed, checked, made and deleted."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.servers.site import Site, started_site
+from tests.service.test_transfers import SLOW_BPS, large_set, until
+
+from headrace.api.jobs.turns import InLine
+from headrace.api.settings import Settings
+from headrace.api.transfers.run_state import Run
+from headrace.api.transfers.samples import STAGES
+from headrace.client import models as m
+
+NOW = datetime(2026, 11, 27, 7, tzinfo=UTC)
+S = 1_000_000
+"""A second in microseconds."""
+
+
+def run(action: str = "sync", *, trash: bool = False, **survey: int) -> Run:
+    """Return a transfer whose attempt runs, by a plan whose survey counted so."""
+    counts = {"files": 1000, "identical_files": 0, "conflicts": 0, "bytes": 8000, "deletes": 0} | survey
+    execution = {"max_bytes": "1000000"} | ({"trash": {"keep_days": "7"}} if trash else {})
+    made = Run("tr_1", "0" * 64, "a", "b", 1, InLine(0, NOW, "tr_1", "pn_1"), attempt=1, open=True)
+    made.released = SimpleNamespace(fields={"survey": {k: str(v) for k, v in counts.items()}}, execution=execution)  # type: ignore[assignment]
+    made.moves_sources = action == "move"
+    return made
+
+
+def side(*, deleted: int = 0, looked_at: int = 0, durable_steps: int = 0, delete_s: float = 0) -> SimpleNamespace:
+    stages = SimpleNamespace(**{f"{stage}_us": 0 for stage in STAGES} | {"delete_us": int(delete_s * S)})
+    return SimpleNamespace(flows=[], stages=stages, deleted=deleted, looked_at=looked_at, durable_steps=durable_steps)
+
+
+def told(source: SimpleNamespace | None = None, destination: SimpleNamespace | None = None, **counts: Any) -> Any:  # noqa: ANN401 - as the hub tells it
+    """Return what the hub tells of an attempt."""
+    names = "files_total files_done files_failed bytes_total bytes_received bytes_durable resent_bytes rate_bps streams"
+    usual: dict[str, Any] = dict.fromkeys(names.split(), 0) | {"listed": True, "limiter": ""}
+    return SimpleNamespace(source=source or side(), destination=destination or side(), **usual | counts)
+
+
+def note(one: Run, events: Iterable[Any]) -> m.Progress:
+    """Tell one event a second."""
+    for second, event in enumerate(events):
+        one.note_progress(event, NOW + timedelta(seconds=second))
+    return one.progress
+
+
+DONE: dict[str, Any] = {"files_total": 10, "files_done": 10}
+
+
+@pytest.mark.parametrize("trash", [False, True])
+def test_what_a_sync_deletes_is_shown_and_is_life_and_the_diagnosis_says_so(trash: bool) -> None:  # noqa: FBT001
+    one = run(deletes=100_000, trash=trash)
+    shown = note(
+        one, (told(destination=side(deleted=2000 * s, looked_at=2000 * s, delete_s=s), **DONE) for s in range(31))
+    )
+    assert (shown.deleted, shown.deletes_total, shown.deleted_to_trash) == (60_000, 100_000, trash)
+    assert (shown.eta_low_s, shown.eta_s, shown.eta_high_s) == (16, 20, 25)
+    assert one.diagnosis is not None
+    assert (one.diagnosis.limit, one.diagnosis.where) == (m.Limit.NAMES, "destination")
+    assert shown.limiter == "its time goes into deleting: 2,000 names a second"
+    assert (one.diagnosis.evidence[0].name, one.diagnosis.evidence[0].value) == ("deleted", 14_000)
+
+
+def test_the_sources_that_a_move_deletes_are_counted_at_the_source() -> None:
+    one = run("move", files=10)
+    shown = note(one, (told(source=side(deleted=s // 2, delete_s=s), **DONE) for s in range(13)))
+    assert (shown.sources_deleted, shown.deleted, shown.deletes_total) == (6, 0, 0)
+    assert one.diagnosis is not None
+    assert (one.diagnosis.limit, one.diagnosis.where) == (m.Limit.NAMES, "source")
+    assert shown.eta_s == 7, "4 of 10 are left, and the last 4 took 7 s"
+
+
+def test_names_that_are_only_looked_at_are_life() -> None:
+    one = run(deletes=100_000)
+    shown = note(one, (told(destination=side(looked_at=30 * s), **DONE) for s in range(31)))
+    assert one.diagnosis is not None
+    assert (one.diagnosis.limit, one.diagnosis.where) == (m.Limit.NAMES, "destination")
+    assert shown.limiter == "the destination lists, compares or checks 30 names a second; no bytes move"
+    assert (shown.deleted, shown.eta_s) == (0, None)
+
+
+def test_a_storage_that_answers_no_delete_any_more_is_named_as_stalled() -> None:
+    one = run(deletes=100_000)
+    note(one, (told(destination=side(deleted=min(s, 5), looked_at=min(s, 5), delete_s=s), **DONE) for s in range(31)))
+    assert one.diagnosis is not None
+    assert (one.diagnosis.limit, one.diagnosis.where) == (m.Limit.STALLED, "destination")
+    assert one.diagnosis.said == "nothing has moved for 25 s: the destination's storage does not answer"
+
+
+def test_files_without_a_byte_are_life() -> None:
+    one = run()
+    note(one, (told(files_total=1000, files_done=10 * s) for s in range(31)))
+    assert one.diagnosis is not None
+    assert one.diagnosis.limit is not m.Limit.STALLED
+
+
+def test_of_nodes_that_tell_no_names_all_is_as_it_was() -> None:
+    """A node of the version before says nothing of names and of its list."""
+    one = run(deletes=100_000)
+    shown = note(one, (told(listed=None, files_total=7, files_done=7, bytes_total=70) for s in range(31)))
+    assert (shown.files_total, shown.bytes_total, shown.deleted, shown.deletes_total) == (7, 70, 0, 100_000)
+    assert one.diagnosis is not None
+    assert one.diagnosis.limit is m.Limit.STALLED
+
+
+def test_what_an_earlier_attempt_deleted_stays_counted_until_the_next_one_comes_there() -> None:
+    one = run(deletes=100)
+    note(one, [told(destination=side(deleted=40), **DONE)])
+    assert note(one, [told(destination=side(deleted=0), **DONE)]).deleted == 40
+    assert note(one, [told(destination=side(deleted=70), **DONE)]).deleted == 70
+
+
+def test_while_the_source_is_being_listed_totals_are_what_the_survey_counted() -> None:
+    one = run(files=900, identical_files=90, conflicts=10, bytes=8000)
+    listing = told(listed=False, files_total=40, files_done=20, bytes_total=400, bytes_durable=200, rate_bps=800)
+    shown = note(one, [listing])
+    assert (shown.files_total, shown.bytes_total) == (1000, 8000)
+    assert shown.eta_s == 78, "of all that was surveyed: 7,800 bytes at 100 a second"
+    grown = note(one, [told(listed=False, files_total=1001, bytes_total=9000)])
+    assert (grown.files_total, grown.bytes_total) == (1001, 9000)
+    whole = note(one, [told(listed=True, files_total=50, files_done=20, bytes_total=500)])
+    assert (whole.files_total, whole.bytes_total) == (50, 500)
+
+
+def test_before_anything_is_listed_the_survey_is_shown_and_a_retry_of_what_failed_shows_what_it_has() -> None:
+    assert note(run(), [told(listed=False)]).files_total == 1000
+    retried = run()
+    retried.only_failed = True
+    assert note(retried, [told(listed=False, files_total=3)]).files_total == 3
+
+
+def test_after_a_restart_of_the_service_the_last_totals_hold_until_the_plan_is_read() -> None:
+    one = run()
+    one.released, one.progress = None, m.Progress(files_total=1000, bytes_total=8000, deletes_total=5)
+    shown = note(one, [told(listed=False, files_total=40, bytes_total=400)])
+    assert (shown.files_total, shown.bytes_total, shown.deletes_total) == (1000, 8000, 5)
+
+
+@pytest.mark.parametrize(
+    ("event", "advanced"),
+    [
+        (told(destination=side(durable_steps=1), **DONE), True),
+        (told(source=side(durable_steps=1), **DONE), True),
+        (told(**DONE), False),
+        (told(bytes_durable=1, **DONE), True),
+    ],
+    ids=[
+        "a name was made or deleted",
+        "a source was deleted",
+        "all was there",
+        "a byte, of a node that counts no steps",
+    ],
+)
+def test_an_attempt_that_did_anything_for_good_has_advanced(event: Any, advanced: bool) -> None:  # noqa: ANN401, FBT001
+    one = run()
+    note(one, [event])
+    assert one.advanced is advanced
+
+
+@pytest.mark.anyio
+async def test_an_attempt_that_made_only_files_without_bytes_is_no_attempt_that_moved_nothing(tmp_path: Path) -> None:
+    async with started_site(tmp_path, replace(Settings(), attempts_without_progress=1)) as site:
+        await site.start_node("left", [("lab", str(site.lab), "delete"), ("archive", str(site.archive), "delete")])
+        large_set(site, 1, 64 << 20)
+        for number in range(20):
+            (site.lab / "set" / f"{number}.empty").touch()
+        transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+        async with asyncio.timeout(30):
+            async for event in site.ada.port.watch(transfer.id):
+                if event.transfer is not None and event.transfer.progress.files_done:
+                    break
+        # The first unit of the large file comes after 4 s: until then there are only names.
+        await site.service.whole.core.hub.stop_attempt(transfer=transfer.id, reason="the test wants another attempt")
+        shown = await until(site, transfer, "waiting", "failed")
+        assert shown.state is m.TransferState.WAITING, shown.summary
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+        await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_a_move_ends_with_how_many_sources_it_deleted(site: Site) -> None:
+    large_set(site, 3, 10)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move")
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.confirm(plan)))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert (ended.progress.sources_deleted, ended.progress.sources_kept, ended.progress.deleted) == (3, 0, 0)
