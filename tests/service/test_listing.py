@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 from tests.servers.site import Site
 from tests.service.refusals import refused
 
 from headrace.api.planning import found
+from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
 
 
@@ -96,6 +98,38 @@ async def test_a_plan_says_how_long_it_may_take_once_something_was_moved(site: S
     assert back.estimate is not None
     assert back.estimate.said == "from the last 1 transfer of this site, none of them between these nodes"
     assert (await site.ada.port.plan_counts()).mine_open == 3
+
+
+@pytest.mark.anyio
+async def test_a_plan_says_what_its_deletes_take_once_some_were_measured_and_before_that_they_are_not_in(
+    site: Site,
+) -> None:
+    await moved(site, "set")
+    synced = await moved(site, "synced")
+    (site.archive / "old").mkdir()
+    for name in ("a", "b", "c"):
+        (site.archive / "old" / name).touch()
+
+    async def planned_after(**done: object) -> m.Estimate:
+        progress = m.Progress(files_done=1, files_identical=1, deleted=1000).model_dump_json()
+        change = update(TransferRow).where(TransferRow.id == synced.id)
+        async with site.service.whole.core.database.write() as tx:
+            await tx.execute(change.values(action="sync", progress=progress, **done))
+        plan = await site.ada.plan("lab:/set", "archive:/old", action="sync", delete_extraneous=True)
+        assert plan.survey is not None
+        assert (plan.survey.deletes, plan.estimate is None) == (3, False), plan.summary
+        return plan.estimate or m.Estimate(low_s=0, likely_s=0, high_s=0, said="")
+
+    unknown = await planned_after()
+    assert (
+        unknown.said
+        == "from the last 1 transfer between these nodes; without its 3 deletes, which were not measured yet"
+    )
+    side = m.MeasuredSide(stages=[m.Stage(name="delete", busy_percent=50, threads=0.5)])
+    measured = m.Measured(transfer=synced.id, live=False, seconds=400_000, destination=side)
+    known = await planned_after(measured=measured.model_dump_json())
+    assert known.said == "from the last 1 transfer between these nodes"
+    assert known.likely_s - unknown.likely_s == 600, "three names, at the 200 s that each of 1,000 took"
 
 
 @pytest.mark.anyio

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from headrace.api.planning.time_model import Moved, fit
+from headrace.api.planning.time_model import Deleted, Moved, fit
 
 GB = 10**9
 SIZES = some.integers(0, 10**18)
@@ -97,3 +97,22 @@ def test_a_transfer_far_beyond_what_is_known_is_not_promised_by_what_small_ones_
     assert model.seconds(1000, 1).likely == pytest.approx(0.5)
     assert not model.reaches(GB, 1)
     assert model.seconds(GB, 1).high >= GB * 0.5 / 1000
+
+
+def test_what_is_deleted_comes_on_top_at_what_a_name_cost_before() -> None:
+    known = pair(1, 30, 0)
+    model = fit(known, [Deleted(1000, 0.2), Deleted(10_000, 2.0), Deleted(5, 900.0), Deleted(0, 1.0), Deleted(9, 0.0)])
+    assert model is not None
+    assert model.delete_s == pytest.approx(2e-4), "nonsense is outvoted"
+    without, whole = model.seconds(GB, 10), model.seconds(GB, 10, None, 1_000_000)
+    assert whole.likely - without.likely == pytest.approx(200)
+    assert whole.low < without.low + 200 < without.high + 200 < whole.high
+    held = model.seconds(GB, 10, 8 * 10**6, 1_000_000)
+    assert held.likely == pytest.approx(1000 + 200), "the ceiling holds back what is copied, and not what is deleted"
+
+
+def test_deletes_that_nobody_measured_cost_nothing_and_that_is_known() -> None:
+    model = fit(pair(1, 30, 0))
+    assert model is not None
+    assert model.delete_s is None
+    assert model.seconds(GB, 10, None, 10**6) == model.seconds(GB, 10)

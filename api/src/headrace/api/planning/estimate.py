@@ -1,11 +1,12 @@
 """How long a plan may take, from what was moved before: a range and where it comes from, or no answer."""
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, and_, case, select
 
-from headrace.api.planning.time_model import Moved, TimeModel, fit
+from headrace.api.planning.time_model import Deleted, Moved, TimeModel, fit
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.client import models as m
@@ -20,17 +21,25 @@ _BITS: Final = 8
 _MOST_S: Final = (1 << 53) - 1
 
 
-async def estimate(tx: Tx, route: Route, survey: m.SurveyCounts, rate_limit_bps: int | None) -> m.Estimate | None:
-    """Return how long moving what was surveyed may take; `None` when nothing like it was moved before."""
+_DELETES: Final = ("sync", "move")
+"""Actions that may delete."""
+
+
+async def estimate(tx: Tx, route: Route, survey: m.SurveyCounts, intent: m.TransferIntent) -> m.Estimate | None:
+    """Return how long doing what was surveyed may take; `None` when nothing like it was moved before."""
     pair = and_(TransferRow.source_node == route.source.node, TransferRow.destination_node == route.destination.node)
-    where, model = "between these nodes", fit(await _moved(tx, pair))
+    where, model = "between these nodes", fit(*await _done(tx, pair, intent.action))
     if model is None:
-        where, model = "of this site, none of them between these nodes", fit(await _moved(tx, TransferRow.id != ""))
+        where = "of this site, none of them between these nodes"
+        model = fit(*await _done(tx, TransferRow.id != "", intent.action))
     if model is None:
         return None
-    found = model.seconds(survey.bytes, survey.files, rate_limit_bps)
+    deletes = survey.files + survey.identical_files if intent.action == "move" else survey.deletes
+    found = model.seconds(survey.bytes, survey.files, intent.rate_limit_bps, deletes)
     low, likely, high = (min(_MOST_S, math.ceil(one)) for one in (found.low, found.likely, found.high))
     said = f"from the last {plural(model.transfers, 'transfer')} {where}{_beyond(model, survey)}"
+    if deletes and model.delete_s is None:
+        said += f"; without its {plural(deletes, 'delete')}, which were not measured yet"
     return m.Estimate(low_s=low, likely_s=likely, high_s=high, said=said)
 
 
@@ -38,10 +47,21 @@ def _beyond(model: TimeModel, survey: m.SurveyCounts) -> str:
     return "" if model.reaches(survey.bytes, survey.files) else "; it is far larger than all of them"
 
 
-async def _moved(tx: Tx, which: ColumnElement[bool]) -> list[Moved]:
-    """Return what the last transfers moved that ended whole and were not held back by their ceiling."""
+async def _done(tx: Tx, which: ColumnElement[bool], action: str) -> tuple[list[Moved], list[Deleted]]:
+    """Return what the last transfers moved that ended whole and were not held back by their ceiling.
+
+    And what those of this `action` deleted: a sync at its destination, a move at its source.
+    """
+    measured = case((TransferRow.action.in_(_DELETES), TransferRow.measured), else_=None)
     last = (
-        select(TransferRow.id, TransferRow.progress, TransferRow.rate_ceiling_bps)
+        select(
+            TransferRow.id,
+            TransferRow.progress,
+            TransferRow.rate_ceiling_bps,
+            TransferRow.action,
+            TransferRow.attempt,
+            measured.label("measured"),
+        )
         .where(which, TransferRow.state == m.TransferState.COMPLETE, TransferRow.probe.is_(None))
         .order_by(TransferRow.created.desc())
         .limit(LOOKED_AT)
@@ -49,16 +69,39 @@ async def _moved(tx: Tx, which: ColumnElement[bool]) -> list[Moved]:
     )
     query = select(last, AttemptRow.started, AttemptRow.ended).join(AttemptRow, AttemptRow.transfer == last.c.id)
     seconds: dict[str, float] = {}
-    counted: dict[str, tuple[str, int | None]] = {}
+    counted: dict[str, _Row] = {}
     for row in await tx.execute(query):
         span = (row.ended - row.started).total_seconds() if row.ended else 0.0
         seconds[row.id] = seconds.get(row.id, 0.0) + max(0.0, span)
-        counted[row.id] = row.progress, row.rate_ceiling_bps
-    found = []
-    for transfer, (said, ceiling_bps) in counted.items():
-        progress = m.Progress.model_validate_json(said)
-        held_back = ceiling_bps and progress.bytes_durable * _BITS >= _HELD_BACK * ceiling_bps * seconds[transfer]
+        counted[row.id] = _Row(row.progress, row.rate_ceiling_bps, row.action, row.attempt, row.measured)
+    moved, deleted = [], []
+    for transfer, one in counted.items():
+        progress = m.Progress.model_validate_json(one.progress)
+        deleting_s = _deleting_s(one.measured)
+        # What nodes measured is that of the last attempt, and what was counted of all.
+        if deleting_s and one.action == action and one.attempt == 1:
+            deleted.append(Deleted(progress.deleted + progress.sources_deleted, deleting_s))
+        took_s, ceiling_bps = max(0.0, seconds[transfer] - deleting_s), one.ceiling_bps
+        held_back = ceiling_bps and progress.bytes_durable * _BITS >= _HELD_BACK * ceiling_bps * took_s
         # What was there already cost less than what was moved.
         if not held_back and not progress.files_identical:
-            found.append(Moved(progress.bytes_durable, progress.files_done, seconds[transfer]))
-    return found
+            moved.append(Moved(progress.bytes_durable, progress.files_done, took_s))
+    return moved, deleted
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    progress: str
+    ceiling_bps: int | None
+    action: str
+    attempt: int
+    measured: str | None
+
+
+def _deleting_s(measured: str | None) -> float:
+    """Return how long checking and deleting took, as its nodes measured it."""
+    if not measured:
+        return 0.0
+    found = m.Measured.model_validate_json(measured)
+    stages = [*found.source.stages, *found.destination.stages]
+    return found.seconds * sum(stage.threads for stage in stages if stage.name == "delete")

@@ -171,7 +171,7 @@ class Pipeline:
         qos_class, qos_why = held.class_of(decision, intent.priority)
         execution = replace(execution, qos_class=qos_class).keeping(decision.keep_days)
         async with self._core.database.read() as tx:
-            may_take = await estimate(tx, route, shown_counts, intent.rate_limit_bps) if card.probe is None else None
+            may_take = await estimate(tx, route, shown_counts, intent) if card.probe is None else None
             known = await known_as(tx, asked.caller.principal.id)
         eta_s = may_take.likely_s if may_take else None
         if card.probe is not None:

@@ -2,6 +2,9 @@
 
 This is T(N) = S/cc*a_trs + N/cc*b_trs + S/N*a_ck + b of the engine's design: an attempt finds its concurrency cc by
 itself, so that it is a part of `a` and `b`; hashing is done while data moves, so that S/N*a_ck is a part of `a`.
+Deletes come after all else, in a thread of their own. Nodes measure their time, so it is no term of the fit: what the
+transfers took is fitted without it, and it is added for those that a plan has.
+
 None of the three is ever negative. Nonsense among the transfers is outvoted: what counts is how far off, in parts of
 its time, most of them are. A range comes from how far off the model is for the transfers it was fitted to.
 """
@@ -35,6 +38,15 @@ class Moved:
     bytes: int
     files: int
     seconds: float
+    """Without its deletes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Names that a transfer deleted, and how long that took."""
+
+    names: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +74,15 @@ class TimeModel:
     slowest_s: float
     """The longest time that a byte took with all that belongs to it, of the fastest transfer."""
     slowest_file_s: float
+    delete_s: float | None = None
+    """What a name costs that is deleted; nothing while none was measured."""
 
     def reaches(self, bytes_: int, files: int) -> bool:
         """Whether transfers of about this size are known."""
         return bytes_ <= REACH * self.most_bytes and files <= REACH * self.most_files
 
-    def seconds(self, bytes_: int, files: int, rate_bps: int | None = None) -> Seconds:
-        """Estimate; a ceiling is kept.
+    def seconds(self, bytes_: int, files: int, rate_bps: int | None = None, deletes: int = 0) -> Seconds:
+        """Estimate; a ceiling is kept, and deletes come after what it holds back.
 
         Far beyond what is known small transfers say little of a large one's speed. The upper end is then that of the
         fastest byte and the fastest file so far, with all that belonged to them.
@@ -79,10 +93,13 @@ class TimeModel:
             likely = max(by_model, bytes_ * self.slowest_s, files * self.slowest_file_s)
             high = max(high, (bytes_ * self.slowest_s + files * self.slowest_file_s) * self.high)
         least = bytes_ * _BITS / rate_bps if rate_bps else 0.0
-        return Seconds(max(low, least), max(likely, least), max(high, least))
+        after = deletes * (self.delete_s or 0.0)
+        return Seconds(
+            max(low, least) + after * self.low, max(likely, least) + after, max(high, least) + after * self.high
+        )
 
 
-def fit(transfers: Sequence[Moved]) -> TimeModel | None:
+def fit(transfers: Sequence[Moved], deleted: Sequence[Deleted] = ()) -> TimeModel | None:
     """Fit the model; nothing when no transfer moved anything in a time that can be."""
     known = [one for one in transfers if one.files > 0 and _LEAST_S <= one.seconds <= _MOST_S]
     if not known:
@@ -111,7 +128,14 @@ def fit(transfers: Sequence[Moved]) -> TimeModel | None:
         most_files=max(one.files for one in known),
         slowest_s=min((one.seconds / one.bytes for one in with_bytes), default=0.0),
         slowest_file_s=min(one.seconds / one.files for one in known),
+        delete_s=_a_name(deleted),
     )
+
+
+def _a_name(deleted: Sequence[Deleted]) -> float | None:
+    """Return what a name cost, of those that are like each other the one in the middle: nonsense is outvoted."""
+    each = sorted(one.seconds / one.names for one in deleted if one.names > 0 and 0 < one.seconds <= _MOST_S)
+    return each[len(each) // 2] if each else None
 
 
 def _time(terms: Terms, row: Terms) -> float:
