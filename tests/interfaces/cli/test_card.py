@@ -243,11 +243,20 @@ def test_a_plan_card_says_what_would_be_allowed_instead() -> None:
     assert "gpj\\u{000A}plan: allowed: allowed once it is approved" in card
 
 
+def test_a_word_in_a_table_is_not_cut_in_two_at_a_narrow_terminal() -> None:
+    rows = [("dtn2", "nd_" + 32 * "0", "attached", "archive", "0", "12 s ago", "its clock is 3 s ahead")]
+    assert "attached" in shown(table(("node", "id", "state", "roots", "running", "seen", ""), rows), 80)
+
+
 def test_a_plan_card_says_once_why_a_plan_stopped_and_then_what_comes_next() -> None:
     why = "The requester declined this plan"
     step = {"kind": "plan_again", "by": "you", "message": f"{why}. Plan it again."}
     card = in_one_line(plan(state="dropped", state_reason=why, next_step=step))
     assert f"stopped {why} next Plan it again." in card
+    warning = "1 file will not arrive: something else is there."
+    step = {"kind": "submit", "by": "you", "message": f"It can be submitted. {warning}"}
+    card = in_one_line(plan(warnings=[warning], next_step=step))
+    assert (card.count(warning), "next It can be submitted." in card) == (1, True), card
     # What a refusal says already is not said again.
     refused = {"rule": "access", "message": "The source may not be read."}
     card = in_one_line(plan(state="denied", state_reason=why, refusals=[refused], next_step=step))

@@ -409,6 +409,21 @@ def test_who_gives_cp_endpoints_of_a_service_is_told_the_command_for_these(tmp_p
     assert (code, told) == (2, "")
 
 
+def test_a_plan_that_fails_because_a_node_is_away_ends_as_what_cannot_be_reached(
+    script: Script, tmp_path: Path
+) -> None:
+    again = {"kind": "plan_again", "by": "you", "message": "Plan it again."}
+    away = plan("failed", next_step=again, refusals=[{"rule": "node_away", "message": "node `dtn2` is not attached"}])
+    for command in (COPY, ["plan", *COPY]):
+        script.answers = [answer(away)]
+        code, _, told = ran(command, tmp_path, script.url)
+        assert code == 7, (command, told)
+    script.answers = [
+        answer(plan("failed", next_step=again, refusals=[{"rule": "survey_timeout", "message": "too long"}]))
+    ]
+    assert ran(COPY, tmp_path, script.url)[0] == 1
+
+
 def test_what_a_program_behind_two_dashes_is_given_asks_for_no_document(tmp_path: Path) -> None:
     code, out, _ = ran(["nonsense", "--", "--json"], tmp_path)
     assert (code, out) == (2, "")

@@ -405,6 +405,16 @@ def test_what_did_not_arrive_is_listed_with_the_one_command_that_sends_it(script
     assert "After that, to send only these again: headrace retry tr_1" in person.shown
 
 
+def test_a_command_in_what_a_transfer_tells_stays_in_one_line(script: Script, tmp_path: Path) -> None:
+    command = "headrace copy there:/.headrace-trash/2026-12-29-tr_1/photos there:/photos"
+    script.answers = [
+        answer(transfer("running")), stream((2, ended("complete") | {"message": f"What was deleted: `{command}`."})),
+    ]  # fmt: skip
+    with at_terminal("watch", "tr_1", COLUMNS="60", **at(script, tmp_path)) as person:
+        assert person.ends_with() == 0
+    assert command in person.shown
+
+
 def test_no_retry_is_offered_for_what_is_never_copied(script: Script, tmp_path: Path) -> None:
     failed = {
         "path": "pipe",

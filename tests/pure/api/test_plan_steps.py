@@ -226,7 +226,8 @@ def test_what_will_not_arrive_is_said_before_the_start_and_not_after_it() -> Non
     [warning] = warnings(plan)
     assert warning == (
         "2 files will not arrive: the destination holds something else under their names. "
-        "Move that away, or choose another destination."
+        "Plan again with `--on-conflict overwrite`, which replaces files, move that away, or choose another "
+        "destination."
     )
     assert next_step(plan, ADA).message == f"It can be submitted. {warning}"
     assert warnings(replace(plan, transfer=RUNNING)) == []
@@ -243,7 +244,7 @@ def test_what_is_never_copied_is_told_before_the_plan_starts() -> None:
 
 def test_a_denied_plan_says_what_can_be_done_about_it() -> None:
     step = next_step(replace(READY, state=m.PlanState.DENIED, summary="Denied: no."), ADA)
-    assert step.message.startswith("It can't run as it is. Denied: no. Choose another place, or ask who keeps")
+    assert step.message.startswith("It can't run as it is. Denied: no. Ask for what policy allows instead")
     assert f"`headrace why {READY.id}` says which rule." in step.message
     refused = replace(READY, state=m.PlanState.DENIED, summary="No.", policy_version="")
     assert next_step(refused, ADA).message == "It can't run as it is. No."

@@ -123,10 +123,10 @@ def _add_verdict(grid: Table, plan: m.Plan) -> None:
         grid.add_row(Text("beware", style="yellow"), Text(visible(warning), style="yellow"))
     if plan.state_reason and not plan.refusals:
         grid.add_row(Text("stopped", style="red"), Text(visible(plan.state_reason), style="red"))
-    # What stopped it stands above, once.
-    step = (
-        " ".join(plan.next_step.message.replace(sentence(plan.state_reason), "").split()) if plan.state_reason else ""
-    )
+    # What stopped it, and what it warns of, stands above, once.
+    step = plan.next_step.message
+    for said in (sentence(plan.state_reason) if plan.state_reason else "", *plan.warnings):
+        step = " ".join(step.replace(said, "").split()) if said else step
     if step or plan.next_step.message:
         grid.add_row("next", Text(visible(step or plan.next_step.message), style="bold"))
 
@@ -254,6 +254,8 @@ _OF_IDS: Final = frozenset({"id", "plan", "transfer", "halt", "version"})
 """Headings of columns of ids, which people copy."""
 _LONGEST_ID: Final = 48
 """Characters of an id beside which a terminal of 80 columns has room for the rest."""
+_LONGEST_WORD: Final = 10
+"""Characters of a word, such as a state, that is not cut in two."""
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
@@ -262,7 +264,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableT
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for column, heading in enumerate(headings):
         # A folded id can't be copied. Some passkeys' ids are wider than a terminal: these are folded all the same.
-        whole = heading in _OF_IDS and all(len(row[column]) <= _LONGEST_ID for row in listed)
+        longest = _LONGEST_ID if heading in _OF_IDS else _LONGEST_WORD
+        whole = all(len(row[column]) <= longest and " " not in row[column] for row in listed)
         shown.add_column(heading, no_wrap=whole, overflow="ellipsis" if whole else "fold")
     for row in listed:
         shown.add_row(*(Text(visible(cell)) for cell in row))

@@ -3,7 +3,7 @@
 from enum import IntEnum
 from typing import Final
 
-from headrace.client.models import Problem, Transfer, TransferState
+from headrace.client.models import Plan, PlanState, Problem, Transfer, TransferState
 
 
 class Exit(IntEnum):
@@ -45,6 +45,14 @@ _OF_STATUS: Final = {401: Exit.NOT_SIGNED_IN, 403: Exit.REFUSED}
 def exit_of(problem: Problem) -> Exit:
     """Return the exit code of a problem: by its code, else by its status, else 1."""
     return _OF_CODE.get(problem.code) or _OF_STATUS.get(problem.status) or Exit.FAILED
+
+
+def exit_of_failed(plan: Plan) -> Exit:
+    """Return the exit code of a plan that can't run any more: 7 where a node or the service was away, else 1."""
+    if plan.state != PlanState.FAILED:
+        return Exit.FAILED
+    codes = (_OF_CODE.get(refusal.rule) for refusal in plan.refusals)
+    return Exit.UNREACHABLE if Exit.UNREACHABLE in codes else Exit.FAILED
 
 
 def exit_of_end(transfer: Transfer) -> Exit:

@@ -146,7 +146,8 @@ async def _bar(command: Command, events: AsyncIterator[m.TransferEvent], seen: l
             elif event.kind in _MEANWHILE:
                 bar.update(shown, description=_MEANWHILE[event.kind])
             if event.kind != "progress" and event.message:
-                bar.console.print(Text(visible(event.message), style="dim"))
+                # In one line, so that a command in it can be copied.
+                bar.console.print(Text(visible(event.message), style="dim"), soft_wrap=True)
 
 
 async def _lines(command: Command, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:

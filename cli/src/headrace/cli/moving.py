@@ -11,7 +11,7 @@ import typer
 from headrace.cli import flags as f
 from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card, table
 from headrace.cli.command import Command, Json, agreed, proven, run
-from headrace.cli.exits import Exit
+from headrace.cli.exits import Exit, exit_of_failed
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
 from headrace.cli.transfers import diagnose
@@ -351,4 +351,4 @@ def _shown(command: Command, plan: m.Plan, document: Path | None, *, force: bool
             return Exit.REFUSED
         case m.PlanState.SURVEYING | m.PlanState.FAILED | m.PlanState.EXPIRED | m.PlanState.DROPPED:
             command.out.note(plan.summary)
-            return Exit.FAILED
+            return exit_of_failed(plan)

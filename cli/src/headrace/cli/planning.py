@@ -11,7 +11,7 @@ from rich.text import Text
 
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card
 from headrace.cli.command import PROOF_REFUSED, Command, proven
-from headrace.cli.exits import Exit, exit_of_end
+from headrace.cli.exits import Exit, exit_of_end, exit_of_failed
 from headrace.cli.following import ended, follow
 from headrace.client import END_STATES, HeadraceError
 from headrace.client import models as m
@@ -155,7 +155,7 @@ def _stopped(plan: m.Plan) -> Exit:
     if plan.next_step.kind == "submit":
         return Exit.REFUSED
     waits = plan.next_step.kind == "none" and any(need.given < need.count for need in plan.needs)
-    return Exit.NEEDS_YES if waits else Exit.FAILED
+    return Exit.NEEDS_YES if waits else exit_of_failed(plan)
 
 
 def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
@@ -240,6 +240,7 @@ def _answer(command: Command, question: m.Question, words: str) -> str:
         label = f" - {choice.label}" if choice.label and choice.label != choice.value else ""
         command.out.note(f"  {number}. {choice.value}{label}")
     hint = "a number, words, or the whole sentence again" if question.choices else "or the whole sentence again"
+    command.out.note("Ctrl-C ends this; nothing is started.", "dim")
     while True:
         given = str(typer.prompt(f"Your answer ({hint})", err=True)).strip()
         if not given.isdecimal() or not question.choices:

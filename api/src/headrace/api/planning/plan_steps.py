@@ -169,8 +169,8 @@ def _another_way(plan: PlanStatus, reason: str) -> str:
     if not plan.policy_version:  # refused before policy was asked
         return f"It can't run as it is. {reason}"
     return (
-        f"It can't run as it is. {reason} Choose another place, or ask who keeps the site's policy; "
-        f"`headrace why {plan.id}` says which rule."
+        f"It can't run as it is. {reason} Ask for what policy allows instead, where the plan names it, choose another "
+        f"place, or ask whoever keeps the site's policy; `headrace why {plan.id}` says which rule."
     )
 
 
@@ -181,7 +181,10 @@ def warnings(plan: PlanStatus) -> list[str]:
     found = []
     if plan.failing:
         whose = "its name" if plan.failing == 1 else "their names"
-        why = f"the destination holds something else under {whose}. Move that away, or choose another destination."
+        why = (
+            f"the destination holds something else under {whose}. Plan again with `--on-conflict overwrite`, which "
+            "replaces files, move that away, or choose another destination."
+        )
         found.append(f"{plural(plan.failing, 'file')} will not arrive: {why}")
     if plan.special:
         those = "it" if plan.special == 1 else "them"
