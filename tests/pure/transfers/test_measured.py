@@ -62,6 +62,12 @@ def test_the_wait_for_a_share_is_a_stage_where_anybody_waits() -> None:
     assert [one.name for one in waits.destination.stages] == ["receive"], "asking for it takes some microseconds"
 
 
+def test_deletes_are_a_stage_where_there_are_any() -> None:
+    deletes = show(told(0, side(), side()), told(1, side(send=S, delete=100), side(receive=S, delete=3 * S)))
+    assert [one.name for one in deletes.source.stages] == ["send"], "to look whether there are any is no stage"
+    assert [(one.name, one.busy_percent) for one in deletes.destination.stages] == [("receive", 25.0), ("delete", 75.0)]
+
+
 def test_counts_of_a_connection_are_those_of_the_time_and_what_went_back_is_nothing() -> None:
     before = flow(age_us=9 * S, retransmits=7, sent_packets=100, acknowledged_bytes=S, rwnd_limited_us=S)
     after = flow(

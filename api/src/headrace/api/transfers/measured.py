@@ -26,8 +26,10 @@ _STAGES: Final[dict[m.NodeSide, tuple[m.StageName, ...]]] = {
 _LOCAL: Final[tuple[m.StageName, ...]] = (
     *("read", "hash", "ceiling", "send", "receive", "verify", "write", "commit", "delete"),
 )
-_LEAST_WAIT: Final = 0.001
-"""Part of the time that asking for a share takes where nobody waits for one."""
+_LEAST: Final = 0.001
+"""Part of the time that it takes to ask for a share where nobody waits for one, or for deletes where there are none."""
+_ASKED: Final[frozenset[m.StageName]] = frozenset({"share", "delete"})
+"""Stages that take a moment where there is nothing to do in them."""
 _MOST_FLOWS: Final = 64
 _MAX_COUNT: Final = (1 << 63) - 1
 
@@ -100,7 +102,7 @@ def _side(
             capacity_bps=_stored(rate_bps * whole / took) if rate_bps else None,
         )
         for name, took in spent.items()
-        if took > 0 and (name != "share" or took >= _LEAST_WAIT * whole)
+        if took > 0 and (name not in _ASKED or took >= _LEAST * whole)
     ]
     flows = list(_flows(before, after, seconds))
     return m.MeasuredSide(threads=round(whole / seconds, 2), stages=stages, flows=flows)
