@@ -155,16 +155,13 @@ power-cuts: ## cut the power CUTS times (100000) under copies and moves to a sim
 
 SECONDS_EACH ?= 60
 READERS ?= $(basename $(notdir $(wildcard engine/fuzz/fuzz_targets/*.rs)))
-# Counters of the edges that ran, as cargo-fuzz sets them, and nothing that needs a nightly compiler: the engine has no unsafe code but system calls.
-COVERED := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
-	-Cllvm-args=-sanitizer-coverage-pc-table -Clink-dead-code
 .PHONY: fuzz
 fuzz: ## let libFuzzer try each reader of foreign bytes for 60 s (SECONDS_EACH=n; READERS="frame rustls"); what it finds stays in engine/target/fuzz
-	@cd engine && RUSTFLAGS="$(COVERED)" cargo build --quiet --profile ci -p headrace-fuzz --features link --bins \
-		--target $$(uname -m)-unknown-linux-gnu --target-dir target/fuzz
+	@cd engine && RUSTC_WORKSPACE_WRAPPER=$(CURDIR)/engine/fuzz/covered.sh cargo build --quiet --profile ci -p headrace-fuzz --features link --bins \
+		--target-dir target/fuzz
 	@failed=; for reader in $(READERS); do \
 		mkdir -p engine/target/fuzz/corpus/$$reader; \
-		engine/target/fuzz/$$(uname -m)-unknown-linux-gnu/ci/$$reader -max_total_time=$(SECONDS_EACH) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+		engine/target/fuzz/ci/$$reader -max_total_time=$(SECONDS_EACH) -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
 			-artifact_prefix=engine/target/fuzz/$$reader- engine/target/fuzz/corpus/$$reader engine/fuzz/corpus/$$reader \
 			2>engine/target/fuzz/$$reader.log || { tail -40 engine/target/fuzz/$$reader.log; failed="$$failed $$reader"; }; \
 		echo "$$reader: $$(sed -n 's/^#\([0-9]*\).* cov: \([0-9]*\).*/\1 inputs, \2 edges/p' engine/target/fuzz/$$reader.log | tail -1)"; \
