@@ -122,6 +122,14 @@ impl Trash {
                     }
                     self.made.lock().clear();
                 }
+                // A loss of power has left the name in both places.
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists
+                        && self.holds(&to, above, name)? =>
+                {
+                    self.touch(to)?;
+                    return above.remove_if(name, expected);
+                }
                 Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
                     return Err(io::Error::new(
                         error.kind(),
@@ -178,6 +186,12 @@ impl Trash {
             }
         }
         Ok(())
+    }
+
+    /// Whether a name in this folder of the trash is of the same file as in another one.
+    fn holds(&self, folder: &RelPath, other: &dyn Folder, name: &[u8]) -> io::Result<bool> {
+        let here = self.target.folder(folder)?.inode_of(name)?;
+        Ok(here.is_some() && here == other.inode_of(name)?)
     }
 
     /// Where here what has a path below the root is.
@@ -264,6 +278,47 @@ mod tests {
 
     use super::*;
     use crate::session::tests_support::landing_spec;
+
+    #[test]
+    fn a_name_that_the_power_left_where_it_was_and_in_the_trash_is_taken_again() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let disk = Disk::default();
+        let target = landing_spec(&disk, scratch.path()).expect("a spec").target;
+        let path = RelPath::from_bytes(b"a/x").expect("a path");
+        let root = target.folder(&RelPath::root()).expect("the root");
+        root.make_folder(b"a").expect("made");
+        root.sync().expect("synced");
+        let above = root.folder(b"a").expect("there");
+        for name in [b"x", b"y"] {
+            let part = above.create(name, Holding::Named, Writing::Buffered);
+            part.expect("a file").sync().expect("synced");
+        }
+        above.sync().expect("synced");
+        let spec = TrashSpec {
+            target: Arc::clone(&target),
+            transfer: "tr_1".parse().expect("an id"),
+            keep_days: 30,
+        };
+        let take = || {
+            let trash = Trash::open(&spec, Timestamp::from_unix_ms(0)).expect("opened");
+            let taken = trash.take(&*above, &path, &|_| true);
+            trash.settle().expect("durable");
+            taken.map_err(|error| error.kind())
+        };
+        assert_eq!(take(), Ok(Removal::Gone));
+        // The trash is durable, and the folder that the name came from is not.
+        disk.power_cycle(|| 0);
+        assert!(above.inode_of(b"x").expect("readable").is_some());
+        assert_eq!(take(), Ok(Removal::Gone));
+        above.sync().expect("synced");
+        assert!(above.inode_of(b"x").expect("readable").is_none());
+        // What only has the name of something in the trash stays.
+        above
+            .rename(b"y", b"x", Existing::Keep)
+            .expect("another file");
+        assert_eq!(take(), Err(io::ErrorKind::AlreadyExists));
+        assert!(above.inode_of(b"x").expect("readable").is_some());
+    }
 
     #[test]
     fn a_trash_that_somebody_empties_meanwhile_is_made_again_and_no_name_is_taken_for_gone() {
