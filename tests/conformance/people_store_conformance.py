@@ -295,6 +295,17 @@ async def a_session_is_kept_touched_and_deleted(store: PeopleStore) -> None:
     assert await store.session(SESSION.hash) is None
 
 
+async def a_session_and_a_token_are_found_with_their_person(store: PeopleStore) -> None:
+    await _join(store)
+    await store.add_session(SESSION)
+    await store.add_token(OF_GRACE[1])
+    ada, grace = [await store.person(one.id) for one in (ADA, GRACE)]
+    assert await store.whose_session(SESSION.hash) == (SESSION, ada)
+    assert await store.whose_token(OF_GRACE[1].id) == (OF_GRACE[1], grace)
+    assert await store.whose_session(OF_GRACE[0].hash) is None
+    assert await store.whose_token(TOKEN.id) is None
+
+
 async def nothing_is_begun_for_somebody_who_is_not_active_any_more(store: PeopleStore) -> None:
     await _join(store)
     assert await store.add_session(SESSION)
@@ -412,6 +423,7 @@ CHECKS: tuple[Check, ...] = (
     places_of_sign_ins_are_known_again_and_the_longest_unused_are_forgotten,
     one_persons_places_push_out_that_persons_own_alone,
     a_session_is_kept_touched_and_deleted,
+    a_session_and_a_token_are_found_with_their_person,
     nothing_is_begun_for_somebody_who_is_not_active_any_more,
     a_password_that_was_replaced_meanwhile_begins_no_session,
     who_takes_an_account_back_by_a_link_ends_all_that_was_begun_with_it,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import URL, create_engine, delete, select, text, update
+from sqlalchemy import URL, create_engine, delete, func, literal_column, select, text, update
+from sqlalchemy import table as sql_table
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError, StatementError
 from tests.conformance import identity_store_conformance as identities
 from tests.conformance import passkey_store_conformance as passkeys
@@ -20,7 +21,7 @@ from headrace.api.clock import utc_now
 from headrace.api.people.sql_identities import SqlIdentityStore
 from headrace.api.people.sql_passkeys import SqlPasskeyStore
 from headrace.api.people.sql_store import SqlPeopleStore
-from headrace.api.store import Database
+from headrace.api.store import Database, Tx
 from headrace.api.store.address import store_url
 from headrace.api.store.base import Base
 from headrace.api.store.migrate import migrate
@@ -85,9 +86,44 @@ def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.anyio
 async def test_readers_cannot_write(quiet_site: Site) -> None:
-    async with quiet_site.service.whole.core.database.read() as tx:
+    database = quiet_site.service.whole.core.database
+    change = delete(PersonRow).returning(PersonRow.id)
+
+    async def look(tx: Tx) -> None:
+        await tx.execute(change)
+
+    async with database.read() as tx:
         with pytest.raises(DBAPIError, match=r"read-?only"):
-            await tx.execute(text("DELETE FROM people"))
+            await look(tx)
+    for reading in (database.look(look), database.ask(change)):
+        with pytest.raises(DBAPIError, match=r"read-?only"):
+            await reading
+
+
+@pytest.mark.anyio
+async def test_a_look_that_fails_or_waits_for_something_else_leaves_its_connection_usable(quiet_site: Site) -> None:
+    database = quiet_site.service.whole.core.database
+    people = text("SELECT count(*) FROM people")
+
+    async def fails(tx: Tx) -> None:
+        await tx.scalar(people)
+        raise KeyError
+
+    async def mistaken(tx: Tx) -> None:
+        await tx.scalar(text("SELECT nothing FROM nowhere"))
+
+    async def found(tx: Tx) -> object:
+        return await tx.scalar(people)
+
+    for _ in range(12):  # more than there are connections
+        with pytest.raises(KeyError):
+            await database.look(fails)
+        with pytest.raises(DBAPIError):
+            await database.look(mistaken)
+        with pytest.raises(DBAPIError):
+            await database.ask(select(literal_column("nothing")).select_from(sql_table("nowhere")))
+    assert await database.look(found) == 1
+    assert [number for (number,) in await database.ask(select(func.count()).select_from(PersonRow))] == [1]
 
 
 @pytest.mark.anyio

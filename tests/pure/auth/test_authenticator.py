@@ -417,14 +417,14 @@ async def test_signing_out_ends_the_session(house: House) -> None:
 
 async def test_signing_out_looks_only_for_what_can_be_a_session(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    find = MemoryPeopleStore.session
+    find = MemoryPeopleStore.whose_session
 
-    async def session(store: MemoryPeopleStore, hashed: str) -> SessionRecord | None:
+    async def whose_session(store: MemoryPeopleStore, hashed: str) -> tuple[SessionRecord, PersonRecord] | None:
         looked.append(hashed)
         return await find(store, hashed)
 
     signed_in = await house.first_admin()
-    monkeypatch.setattr(MemoryPeopleStore, "session", session)
+    monkeypatch.setattr(MemoryPeopleStore, "whose_session", whose_session)
     for secret in ("", "x" * 100_000, "hrs_" + "a" * 60, signed_in.secret[:-1]):
         await house.door.sessions.end(secret)
     assert looked == []

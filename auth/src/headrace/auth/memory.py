@@ -181,6 +181,11 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         return self._sessions.get(hash)
 
+    async def whose_session(self, hash: str) -> tuple[SessionRecord, PersonRecord] | None:  # noqa: A002 - the field's name
+        """See `PeopleStore`."""
+        known = self._sessions.get(hash)
+        return (known, self._people[known.person]) if known else None
+
     async def touch_session(self, hash: str, now: datetime) -> None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""
         if hash in self._sessions:
@@ -233,6 +238,11 @@ class MemoryPeopleStore:
     async def token(self, token: str) -> TokenRecord | None:
         """See `PeopleStore`."""
         return self._tokens.get(token)
+
+    async def whose_token(self, token: str) -> tuple[TokenRecord, PersonRecord] | None:
+        """See `PeopleStore`."""
+        known = self._tokens.get(token)
+        return (known, self._people[known.person]) if known else None
 
     async def tokens_of(self, person: str) -> Sequence[TokenRecord]:
         """See `PeopleStore`."""

@@ -8,7 +8,7 @@ from typing import Final
 from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.principal import Method, Principal, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper, make_session, session_person
-from headrace.auth.store import Grounds, PeopleStore, PersonRecord, SessionRecord, active_person
+from headrace.auth.store import Grounds, PeopleStore, PersonRecord, SessionRecord, require_active
 from headrace.auth.uses import TOUCH_EVERY, Uses
 
 
@@ -89,14 +89,15 @@ class Sessions:
         """Answer whose session this is; raises `not_signed_in`."""
         if session_person(secret) is None:
             raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed session secret")
-        session, now = await self._found(secret), self._clock()
-        if session is None:
+        found, now = await self._found(secret), self._clock()
+        if found is None:
             raise AuthError(AuthCode.NOT_SIGNED_IN, "unknown session")
+        session, person = found
         hashed = session.hash
         if now >= session.expires or now >= session.last_used + self._lifetimes.idle:
             # It stays in the store: a clock that is wrong for a moment ends nobody's session for good.
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"session of person {session.person} is too old")
-        person = await active_person(self._store, session.person)
+        require_active(person)
         if now >= session.last_used + TOUCH_EVERY:
             self._uses.note(hashed, lambda: self._store.touch_session(hashed, now))
         return _principal(person, session)
@@ -105,17 +106,19 @@ class Sessions:
         """End a session and return what it was; nothing happens if there is none, or it can't be one."""
         if session_person(secret) is None:
             return None
-        ended = await self._found(secret)
-        if ended is not None:
-            await self._store.delete_session(ended.hash)
+        found = await self._found(secret)
+        if found is None:
+            return None
+        ended, _ = found
+        await self._store.delete_session(ended.hash)
         return ended
 
-    async def _found(self, secret: str) -> SessionRecord | None:
+    async def _found(self, secret: str) -> tuple[SessionRecord, PersonRecord] | None:
         """Find a session, if it is the person's to whom the secret was given."""
         for hashed in self._pepper.hashes(secret):
-            session = await self._store.session(hashed)
-            if session is not None and session.person == session_person(secret):
-                return session
+            found = await self._store.whose_session(hashed)
+            if found is not None and found[0].person == session_person(secret):
+                return found
         return None
 
     async def of(self, by: Principal, person: str | None = None) -> Sequence[SessionRecord]:

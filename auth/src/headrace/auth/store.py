@@ -438,6 +438,10 @@ class PeopleStore(Protocol):
         """Find a session."""
         ...
 
+    async def whose_session(self, hash: str) -> tuple[SessionRecord, PersonRecord] | None:  # noqa: A002 - the field's name
+        """Find a session and its person, in one look: every call of somebody who is signed in begins with it."""
+        ...
+
     async def touch_session(self, hash: str, now: datetime) -> None:  # noqa: A002 - the field's name
         """Note that a session was used."""
         ...
@@ -473,6 +477,10 @@ class PeopleStore(Protocol):
 
     async def token(self, token: str) -> TokenRecord | None:
         """Find a token by id."""
+        ...
+
+    async def whose_token(self, token: str) -> tuple[TokenRecord, PersonRecord] | None:
+        """Find a token by id and its person, in one look."""
         ...
 
     async def tokens_of(self, person: str) -> Sequence[TokenRecord]:
@@ -518,6 +526,13 @@ async def every_identity(store: IdentityStore) -> AsyncIterator[IdentityRecord]:
 async def active_person(store: PeopleStore, person: str) -> PersonRecord:
     """Return a person who may act now; raises `not_signed_in`."""
     record = await store.person(person)
-    if record is None or record.state != "active":
-        raise AuthError(AuthCode.NOT_SIGNED_IN, f"person {person} is not active")
+    if record is None:
+        raise AuthError(AuthCode.NOT_SIGNED_IN, f"person {person} is not there")
+    require_active(record)
     return record
+
+
+def require_active(person: PersonRecord) -> None:
+    """Refuse who may not act now; raises `not_signed_in`."""
+    if person.state != "active":
+        raise AuthError(AuthCode.NOT_SIGNED_IN, f"person {person.id} is not active")

@@ -9,7 +9,7 @@ from headrace.auth.errors import AuthCode, AuthError
 from headrace.auth.passwords import check_name
 from headrace.auth.principal import TOKEN_SCOPES, Principal, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper, make_token, token_id
-from headrace.auth.store import MAX_TOKENS_A_PERSON, PeopleStore, TokenRecord, TooMany, active_person
+from headrace.auth.store import MAX_TOKENS_A_PERSON, PeopleStore, TokenRecord, TooMany, require_active
 from headrace.auth.uses import TOUCH_EVERY, Uses
 
 
@@ -39,15 +39,16 @@ class Tokens:
 
     async def principal(self, secret: str) -> Principal:
         """Answer whose API token this is and for which agent; raises `not_signed_in`. Never a session."""
-        found, now = token_id(secret), self._clock()
-        record = await self._store.token(found) if found else None
-        if record is None:
-            raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed token" if found is None else f"unknown token {found}")
+        id_, now = token_id(secret), self._clock()
+        found = await self._store.whose_token(id_) if id_ else None
+        if found is None:
+            raise AuthError(AuthCode.NOT_SIGNED_IN, "malformed token" if id_ is None else f"unknown token {id_}")
+        record, person = found
         if not self._pepper.fits(secret, record.hash):
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"wrong secret for token {record.id}")
         if now >= record.expires:
             raise AuthError(AuthCode.NOT_SIGNED_IN, f"token {record.id} has expired")
-        person = await active_person(self._store, record.person)
+        require_active(person)
         if record.last_used is None or now >= record.last_used + TOUCH_EVERY:
             self._uses.note(record.id, lambda: self._store.touch_token(record.id, now))
         return Principal(

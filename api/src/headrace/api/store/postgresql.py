@@ -11,7 +11,7 @@ a failure of network or server, and finds that another has it, can't write any m
 
 import asyncio
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, Final, TypeVar, cast
 
@@ -58,10 +58,42 @@ class PostgresConnection(StoreConnection):
         super().__init__(sql, threads, reads=reads)
         self._raw = cast("Any", sql.connection.dbapi_connection)
         self._interrupted = False
+        self._in_its_thread = False
+        """Whether a whole transaction runs in a thread: then its statements are not handed to another one."""
 
     async def run(self, work: Callable[[], _T]) -> _T:
         """Run statements in a thread."""
-        return await self.in_thread(work)
+        return work() if self._in_its_thread else await self.in_thread(work)
+
+    async def run_whole(self, work: Callable[[], Coroutine[None, None, _T]]) -> _T:
+        """Run all statements of a transaction in one thread, and what comes between them."""
+
+        def whole() -> _T:
+            self._in_its_thread, running = True, work()
+            try:
+                running.send(None)
+                running.close()
+            except StopIteration as ended:
+                return cast("_T", ended.value)
+            finally:
+                self._in_its_thread = False
+            message = "what looks at the store waits for nothing else"
+            raise RuntimeError(message)
+
+        return await self.in_thread(whole)
+
+    async def run_alone(self, work: Callable[[], _T]) -> _T:
+        """Run a statement without BEGIN and COMMIT, each of which the server is waited for."""
+
+        def alone() -> _T:
+            self._raw.autocommit = True
+            try:
+                return work()
+            finally:
+                if not self._raw.closed:
+                    self._raw.autocommit = False
+
+        return await self.in_thread(alone)
 
     @property
     def usable(self) -> bool:
@@ -138,6 +170,7 @@ def _reading(url: URL) -> Engine:
     engine = _engine(url)
     # What only read has nothing to take back; after a ROLLBACK, every statement would be parsed and planned anew.
     engine.dialect.do_rollback = engine.dialect.do_commit  # type: ignore[method-assign]
+    event.listen(engine, "connect", _only_read)
     return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
@@ -147,6 +180,14 @@ def _writing(url: URL, *, alone: bool) -> Engine:
         event.listen(engine, "connect", _be_alone)
     event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(_LOCK_THE_WRITER))
     return engine
+
+
+def _only_read(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+    """Refuse changes by a statement without a transaction, too: of transactions it is said as they begin."""
+    cursor = connection.cursor()
+    cursor.execute("SET default_transaction_read_only = on")
+    cursor.close()
+    connection.commit()
 
 
 def _be_alone(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
