@@ -113,7 +113,7 @@ def test_what_may_be_done_asks_the_state_machine_once_for_each_wish(monkeypatch:
         return against_wish(state, wish, wanted)
 
     monkeypatch.setattr(transfer_steps, "against_wish", noted)
-    allowed_actions(RUNNING, ADA)
+    allowed_actions(replace(RUNNING, agent="one of whom nothing was asked yet"), ADA)
     assert sorted(asked) == sorted(Wish)
 
 
@@ -166,3 +166,21 @@ def test_what_a_token_may_not_do_is_said_in_words_with_the_scope_that_allows_it(
     assert looks is not None
     assert "this token may not" in looks.detail
     assert all(scope.in_words for scope in Scope)
+
+
+@pytest.mark.parametrize(
+    ("transfer", "action", "why"),
+    [
+        (replace(RUNNING, state=m.TransferState.COMPLETE), "cancel", " has ended (complete)"),
+        (replace(FAILED, retry_until=NOW), "retry", " could be tried again until "),
+        (RUNNING, "release", " is not halted itself"),
+    ],
+)
+def test_a_refusal_names_its_transfer_and_what_is_shown_with_the_transfer_does_not(
+    transfer: TransferStatus, action: m.TransferAction, why: str
+) -> None:
+    refusal = objection_to(transfer, OPERATOR, action)
+    assert refusal is not None
+    assert refusal.detail.startswith(f"transfer `{transfer.id}`{why}")
+    [shown] = [one for one in allowed_actions(transfer, OPERATOR) if one.action == action]
+    assert shown.reason == refusal.detail.replace(f"transfer `{transfer.id}`", "it")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import Row, Select, select
 from sqlalchemy.exc import DataError, SQLAlchemyError
 
 from headrace.api.audit.callers import still_calling
@@ -29,7 +29,7 @@ from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.base import Base
 from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import AuditRow
-from headrace.api.store.ways import Way, first_of
+from headrace.api.store.ways import Way, rows_of
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.client import models as m
 from headrace.guardrails import Link, link, utc_text, utc_time
@@ -58,7 +58,8 @@ class Wanted:
 
 _AUDIT = Base.metadata.tables[AuditRow.__tablename__]
 _INSERT = _AUDIT.insert()
-_ROWS = select(AuditRow).where(AuditRow.sequence.in_(bindparam("sequences", expanding=True)))
+_SHOWN = select(AuditRow.body, AuditRow.hash, AuditRow.person_name)
+"""What a list shows of an event: plain rows, as making objects of them takes longer than finding them."""
 _NEWEST = select(_AUDIT.c.sequence, _AUDIT.c.body, _AUDIT.c.hash).order_by(_AUDIT.c.sequence.desc()).limit(1)
 
 
@@ -171,12 +172,14 @@ class Audit:
         The whole chain comes in the order of the chain, a part of it in the order of time, which is the same unless the
         clock was set back: an index holds only one of them.
         """
-        async with self._database.read() as tx:
+
+        async def look(tx: Tx) -> Sequence[Row[str, str, str | None]]:
             if wanted.narrows:
-                rows = await _narrowed(tx, wanted, after, limit + 1)
-            else:
-                rows = await _whole(tx, after, limit + 1, newest=wanted.newest_first)
-            found = [m.AuditEvent(**json.loads(row.body), hash=row.hash, person_name=row.person_name) for row in rows]
+                return (await tx.execute(await _narrowed(tx, wanted, after, limit + 1))).all()
+            return (await tx.execute(_whole(after, limit + 1, newest=wanted.newest_first))).all()
+
+        rows = await self._database.look(look)
+        found = [m.AuditEvent(**json.loads(body), hash=hash_, person_name=name) for body, hash_, name in rows]
         return page_of(found, limit, lambda event: event.sequence)
 
     async def verify(self, *, full: bool = False) -> m.AuditVerdict:
@@ -237,17 +240,16 @@ def _cut(detail: Mapping[str, str]) -> dict[str, str]:
     return cut
 
 
-async def _whole(tx: Tx, after: int, limit: int, *, newest: bool) -> Sequence[AuditRow]:
-    query = select(AuditRow).limit(limit)
+def _whole(after: int, limit: int, *, newest: bool) -> Select[str, str, str | None]:
     if newest:
-        query = query.order_by(AuditRow.sequence.desc())
+        query = _SHOWN.order_by(AuditRow.sequence.desc())
         query = query.where(AuditRow.sequence < after) if after else query
     else:
-        query = query.order_by(AuditRow.sequence).where(AuditRow.sequence > after)
-    return list(await tx.scalars(query))
+        query = _SHOWN.order_by(AuditRow.sequence).where(AuditRow.sequence > after)
+    return query.limit(limit)
 
 
-async def _narrowed(tx: Tx, wanted: Wanted, after: int, limit: int) -> Sequence[AuditRow]:
+async def _narrowed(tx: Tx, wanted: Wanted, after: int, limit: int) -> Select[str, str, str | None]:
     people: Sequence[str] | None = None
     if wanted.person:
         # Events also name who is no person here, such as a service's own parts.
@@ -261,9 +263,7 @@ async def _narrowed(tx: Tx, wanted: Wanted, after: int, limit: int) -> Sequence[
             # Nothing was ever there, or it is kept no longer.
             beyond = AuditRow.sequence < after if wanted.newest_first else AuditRow.sequence > after
             ways = [way.where(beyond) for way in ways]
-    found = [one.id for one in await tx.execute(first_of(ways, limit, newest=wanted.newest_first))]
-    rows = {row.sequence: row for row in await tx.scalars(_ROWS, {"sequences": found})}
-    return [rows[sequence] for sequence in found]
+    return rows_of(_SHOWN, AuditRow.sequence, ways, limit, newest=wanted.newest_first)
 
 
 def _ways(wanted: Wanted, people: Sequence[str] | None) -> Iterator[Way[int]]:

@@ -64,7 +64,12 @@ def secret_of(request: Request) -> tuple[str, Door]:
     return cookie, Door.CONSOLE
 
 
-TheGate = Annotated[Gate, Depends(gate_of)]
+async def _gate_of(request: Request) -> Gate:
+    """As `gate_of`. What routes depend on is a coroutine: FastAPI hands every other function to a thread."""
+    return gate_of(request)
+
+
+TheGate = Annotated[Gate, Depends(_gate_of)]
 
 # Describe in the OpenAPI document what `secret_of` reads: routes that take a `Port` want one of the two.
 _BEARER = HTTPBearer(
@@ -80,7 +85,7 @@ _COOKIE = APIKeyCookie(
 )
 
 
-def credentials_of(
+async def credentials_of(
     _bearer: Annotated[object, Security(_BEARER)], _cookie: Annotated[object, Security(_COOKIE)]
 ) -> None:
     """Say that a route wants credentials, each of these or the other."""
@@ -94,7 +99,7 @@ async def check_sender(scope: Scope) -> None:
     await (people.of_token(secret, path if path == MCP_PATH else "") if door is Door.API else people.of_session(secret))
 
 
-async def port_of(request: Request, gate: Annotated[Gate, Depends(gate_of)]) -> Acting:
+async def port_of(request: Request, gate: Gate) -> Acting:
     """Return the port for whoever sent the request."""
     secret, door = secret_of(request)
     people = gate.use_cases.people

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select
-from sqlalchemy.orm import defer
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -36,7 +35,7 @@ from headrace.api.store.dialects import as_json
 from headrace.api.store.documents import stored
 from headrace.api.store.tables_site import PersonRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, PlanRow, TransferRow
-from headrace.api.store.ways import Way, first_of
+from headrace.api.store.ways import Way, first_of, rows_of
 from headrace.client import models as m
 from headrace.guardrails import MAX_AHEAD, PLAN_LIFETIME, NeedsApproval, Obligation, parse_obligations
 
@@ -50,12 +49,14 @@ _DECLINED = (
     .exists()
 )
 _SENTENCE = as_json(PlanRow.card)["canonical_sentence"].as_string()
-_ROWS = (
-    select(PlanRow)
-    .where(PlanRow.id.in_(bindparam("ids", expanding=True)))
-    # Long texts that no list shows.
-    .options(*(defer(column, raiseload=True) for column in (PlanRow.request, PlanRow.decision_context)))
+_SHOWN: Final[Select[*tuple[Any, ...]]] = select(
+    *(PlanRow.id, PlanRow.digest, PlanRow.state, PlanRow.requester, PlanRow.requester_name, PlanRow.token_made_by),
+    *(PlanRow.agent, PlanRow.created, PlanRow.expires, PlanRow.card, PlanRow.deletes, PlanRow.obligations),
+    PlanRow.policy_version,
 )
+"""What a list shows of a plan, and none of the other long texts."""
+_SHOWN_TO_AGENTS: Final = _SHOWN.add_columns(PlanRow.document)
+"""With what says which folders it is about: whether their names are withheld is asked of each."""
 _LONGEST_OPEN: Final = MAX_AHEAD + PLAN_LIFETIME
 """A plan made earlier can't be started any more."""
 _SINCE = (
@@ -105,9 +106,11 @@ class Plans:
 
     async def get(self, caller: Caller, plan: str, *, document: bool) -> m.Plan:
         """Show a plan."""
-        async with self._core.database.read() as tx:
-            row = await self.row(tx, caller, plan)
-            return await self.view(tx, caller, row, document=document)
+
+        async def look(tx: Tx) -> m.Plan:
+            return await self.view(tx, caller, await self.row(tx, caller, plan), document=document)
+
+        return await self._core.database.look(look)
 
     async def counts(self, caller: Caller) -> m.PlanCounts:
         """Count the plans that wait for the caller: others' to approve, and the caller's own that could still start.
@@ -117,13 +120,16 @@ class Plans:
         startable = and_(self._startable(), self._decided_now(), ~_REFUSED, ~_DECLINED)
         is_open = [*self._states([m.PlanState.SURVEYING, m.PlanState.ASK]), startable]
         mine = ways_to_plans(rights_of(caller), (caller.principal.id,), Narrowed(), is_open)
-        async with self._core.database.read() as tx:
+
+        async def look(tx: Tx) -> m.PlanCounts:
             waiting = (await self._awaiting(tx, caller, select(PlanRow.id))).limit(MAX_COUNTED).subquery()
             own_open = first_of(mine, MAX_COUNTED, newest=True).subquery()
             return m.PlanCounts(
                 awaiting_me=await tx.scalar(select(func.count()).select_from(waiting)) or 0,
                 mine_open=await tx.scalar(select(func.count()).select_from(own_open)) or 0,
             )
+
+        return await self._core.database.look(look)
 
     async def page(  # noqa: PLR0913 - each narrows the page
         self,
@@ -140,7 +146,8 @@ class Plans:
         """List plans, newest (or oldest) first: the caller's, somebody's, or others' that wait for the caller."""
         # To an assistant, a hit would tell a name that may be withheld.
         looked_at: Columns = [] if caller.principal.agent else [PlanRow.words, PlanRow.requester_name, _SENTENCE]
-        async with self._core.database.read() as tx:
+
+        async def look(tx: Tx) -> m.Page[m.Plan]:
             known = await whose.known(tx)
             if awaiting_me:
                 waiting = (await self._awaiting(tx, caller, select(PlanRow))).where(*known.conditions(PlanRow))
@@ -158,12 +165,16 @@ class Plans:
             ways = [way.where(*found.words(PlanRow.id, looked_at)) for way in ways]
             if edge is not None:
                 ways = [way.where(way.created > edge if newest else way.created < edge) for way in ways]
-            ids = [one.id for one in await tx.execute(first_of(ways, limit + 1, newest=newest))]
-            found.require_through(edge, len(ids), limit, newest=newest)
-            more = len(ids) > limit or edge is not None
-            rows = {row.id: row for row in await tx.scalars(_ROWS, {"ids": ids[:limit]})}
-            shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
-        return m.Page(items=shown, next=shown[-1].id if more else None)
+            shown = _SHOWN_TO_AGENTS if caller.principal.agent else _SHOWN
+            page = rows_of(shown, PlanRow.id, ways, limit + 1, newest=newest)
+            # With what is shown of a `PlanRow`: making such objects takes longer than finding the rows.
+            rows: Sequence[PlanRow] = await tx.named(page)
+            found.require_through(edge, len(rows), limit, newest=newest)
+            items = await self._views(tx, caller, rows[:limit])
+            more = len(rows) > limit or edge is not None
+            return m.Page(items=items, next=items[-1].id if more else None)
+
+        return await self._core.database.look(look)
 
     async def why(self, caller: Caller, plan: str) -> m.Decision:
         """Explain the decision on a plan; one without a decision is refused with where it stands."""

@@ -105,10 +105,8 @@ def require_near(deadline: datetime | None, now: datetime) -> None:
         )
 
 
-def at_risk(deadline: datetime | None, hours: Together, left_s: int | None, now: datetime) -> bool:
+def at_risk(deadline: datetime, hours: Together, left_s: int | None, now: datetime) -> bool:
     """Whether a deadline has passed at `now`, or will have, at the present rate in its hours, before all is there."""
-    if deadline is None:
-        return False
     if now >= deadline:
         return True
     if left_s is None:

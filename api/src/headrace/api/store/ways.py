@@ -9,12 +9,13 @@ its length, not on how many rows fit.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, TypeVarTuple
 
 from sqlalchemy import ColumnElement, Select, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute
 
 _Id = TypeVar("_Id", str, int)
+_Shown = TypeVarTuple("_Shown")
 MOST_WAYS: Final = 200
 """More than that are one way with all alternatives in one condition; SQLite merges at most 500."""
 
@@ -48,6 +49,15 @@ def first_of(ways: Sequence[Way[_Id]], limit: int, *, newest: bool, columns: Seq
     if newest:
         return found.order_by(every.c.created.desc(), every.c.id.desc())
     return found.order_by(every.c.created, every.c.id)
+
+
+def rows_of(
+    shown: Select[*_Shown], identity: InstrumentedAttribute[_Id], ways: Sequence[Way[_Id]], limit: int, *, newest: bool
+) -> Select[*_Shown]:
+    """Select what is `shown` of the first rows of all ways together, by their `identity`."""
+    first = first_of(ways, limit, newest=newest).subquery()
+    order = (first.c.created.desc(), first.c.id.desc()) if newest else (first.c.created, first.c.id)
+    return shown.join(first, first.c.id == identity).order_by(*order)
 
 
 def _ordered(way: Way[_Id], limit: int, *, newest: bool, columns: Sequence[Any]) -> Select[Any]:

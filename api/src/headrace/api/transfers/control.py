@@ -19,7 +19,7 @@ from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.run_state import standing_of, write_standing
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import State, Wish, retried, wished
-from headrace.api.transfers.transfer_steps import Steerer, objection_to, steerer
+from headrace.api.transfers.transfer_steps import Steerer, kept_of, objection_to, steerer
 from headrace.client import models as m
 from headrace.client.text import bit_rate
 
@@ -192,5 +192,5 @@ def _operator(caller: Caller, row: TransferRow) -> Steerer | None:
 
 def _keep(row: TransferRow, what: str, said: Steerer | None) -> None:
     """Keep whose word this of a transfer is; nobody's when it was taken back, or a program said it."""
-    kept = {name: by for name, by in json.loads(row.kept).items() if name != what}
+    kept = {name: by for name, by in kept_of(row.kept).items() if name != what}
     row.kept = json.dumps(kept | ({what: said} if said else {}))

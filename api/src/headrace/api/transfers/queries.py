@@ -1,13 +1,13 @@
 """Transfers as people see them: finding, listing, watching; and who may see which."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any, Final, Literal, cast
 
 from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func, or_, select
-from sqlalchemy.orm import defer
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
@@ -16,7 +16,7 @@ from headrace.api.paging import MAX_COUNTED, page_of
 from headrace.api.planning.found import EVERYTHING, Columns, Found
 from headrace.api.planning.plan_ways import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted, tells_places
-from headrace.api.planning.whose import ANYBODYS, Narrowing
+from headrace.api.planning.whose import ANYBODYS, Narrowed, Narrowing
 from headrace.api.policy.qos import node_keys
 from headrace.api.private_words import without_private_words
 from headrace.api.sites.halts import Halts
@@ -25,7 +25,7 @@ from headrace.api.store.beginnings import begun_by
 from headrace.api.store.dialects import as_json
 from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import AttemptRow, PlanRow, ReceiptRow, TransferEventRow, TransferRow
-from headrace.api.store.ways import Way, first_of
+from headrace.api.store.ways import Way, first_of, rows_of
 from headrace.api.transfers.diagnosis import at_rest_diagnosis
 from headrace.api.transfers.failed_list import FailedList
 from headrace.api.transfers.parts import Parts
@@ -33,7 +33,7 @@ from headrace.api.transfers.probe import judged, legs_of
 from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
-from headrace.api.transfers.transfer_steps import TransferStatus
+from headrace.api.transfers.transfer_steps import TransferStatus, kept_of
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
@@ -47,18 +47,18 @@ _CEILING_EXCEEDED = "ceiling_exceeded"
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
-_UNSHOWN = (
-    *(TransferRow.diagnosis, TransferRow.measured, TransferRow.source_node, TransferRow.destination_node),
-    *(TransferRow.only_failed, TransferRow.tidied, TransferRow.wish_reason, TransferRow.fence, TransferRow.priority),
-    *(TransferRow.failures, TransferRow.not_before, TransferRow.away_since, TransferRow.blocked_since),
-    TransferRow.promised,
+_SHOWN: Final[Select[*tuple[Any, ...]]] = select(
+    *(TransferRow.id, TransferRow.plan, TransferRow.plan_digest, TransferRow.state, TransferRow.state_reason),
+    *(TransferRow.requester, TransferRow.requester_name, TransferRow.agent, TransferRow.action, TransferRow.source),
+    *(TransferRow.destination, TransferRow.canonical_sentence, TransferRow.created, TransferRow.starts),
+    *(TransferRow.started, TransferRow.ended, TransferRow.attempt, TransferRow.rate_ceiling_bps, TransferRow.progress),
+    *(TransferRow.error, TransferRow.receipt, TransferRow.wish, TransferRow.qos_class, TransferRow.goes_on),
+    *(TransferRow.hours, TransferRow.deadline, TransferRow.probe, TransferRow.tuning, TransferRow.paused_since),
+    TransferRow.kept,
 )
-_ROWS = (
-    select(TransferRow)
-    .where(TransferRow.id.in_(bindparam("ids", expanding=True)))
-    # What no list shows: long texts, and times, which take longest to read.
-    .options(*(defer(column, raiseload=True) for column in _UNSHOWN))
-)
+"""What a list shows of a transfer: no long texts, and few times, which take longest to read."""
+_KEPT_PAGES: Final = 64
+"""Statements that are kept made: one of 200 ways is large, and making one costs as much as ten rows."""
 _SPANS = select(AttemptRow.transfer, AttemptRow.started, AttemptRow.ended).where(
     AttemptRow.transfer.in_(bindparam("of_transfers", expanding=True))
 )
@@ -80,20 +80,33 @@ class Transfers:
         Waits up to `wait_s` seconds for it to end.
         """
         core, loop = self._parts.core, asyncio.get_running_loop()
-        told = core.broker.told
-        async with core.database.read() as tx:
-            row = await self._row(tx, caller, transfer)
-            if wait_s <= 0 or row.state in m.END_STATES:
-                return await self._view_in(tx, caller, row)
-        limit = loop.time() + min(wait_s, core.settings.max_wait_s)
+        told, limit = core.broker.told, loop.time() + min(wait_s, core.settings.max_wait_s)
+
+        def over(row: TransferRow) -> bool:
+            return row.state in m.END_STATES or loop.time() >= limit or core.broker.closing
+
+        row, shown = await self._shown_when(over, caller, transfer)
+        if shown is not None:
+            return shown
         with core.broker.subscribe(row.id, principal=caller.principal, told=told) as woken:
             while True:
                 await wait_for(woken, limit - loop.time())
                 woken.clear()
-                async with core.database.read() as tx:
-                    row = await self._row(tx, caller, row.id)
-                    if row.state in m.END_STATES or loop.time() >= limit or core.broker.closing:
-                        return await self._view_in(tx, caller, row)
+                row, shown = await self._shown_when(over, caller, row.id)
+                if shown is not None:
+                    return shown
+
+    async def _shown_when(
+        self, over: Callable[[TransferRow], bool], caller: Caller, transfer: str
+    ) -> tuple[TransferRow, m.Transfer | None]:
+        """Find a transfer that the caller may see, and show it when the wait for it is over."""
+
+        async def look(tx: Tx) -> tuple[TransferRow, _Facts | None]:
+            row = await self._row(tx, caller, transfer)
+            return row, await self._facts(tx, caller, [row]) if over(row) else None
+
+        row, facts = await self._parts.core.database.look(look)
+        return row, self._shown(caller, facts)[0] if facts else None
 
     async def page(  # noqa: PLR0913 - each narrows the page
         self,
@@ -107,17 +120,24 @@ class Transfers:
         after: str | None,
     ) -> m.Page[m.Transfer]:
         """List transfers that the caller may see, newest (or oldest) first."""
-        last = await self.row(caller, after) if after else None
-        async with self._parts.core.database.read() as tx:
-            ways = await _ways(tx, caller, states, whose, found)
-            if last is not None:
-                ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
-            ways, edge = await _searched(tx, ways, caller, found, newest=newest)
-            ids = [one.id for one in await tx.execute(first_of(ways, limit + 1, newest=newest))]
-            found.require_through(edge, len(ids), limit, newest=newest)
-            more = len(ids) > limit or edge is not None
-            rows = {row.id: row for row in await tx.scalars(_ROWS, {"ids": ids[:limit]})}
-            shown = await self._views(tx, caller, [rows[id_] for id_ in ids[:limit]])
+
+        async def look(tx: Tx) -> "tuple[_Facts, bool]":
+            last = await self._row(tx, caller, after) if after else None
+            rights, known = rights_of(caller), await whose.known(tx)
+            page, edge = _first_page(rights, known, tuple(states), limit + 1, newest), None
+            if last is not None or found != EVERYTHING:
+                ways = [found.made(way) for way in ways_to(rights, known, states)]
+                if last is not None:
+                    ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
+                ways, edge = await _searched(tx, ways, caller, found, newest=newest)
+                page = rows_of(_SHOWN, TransferRow.id, ways, limit + 1, newest=newest)
+            # With what is shown of a `TransferRow`: making such objects takes longer than finding the rows.
+            rows: Sequence[TransferRow] = await tx.named(page)
+            found.require_through(edge, len(rows), limit, newest=newest)
+            return await self._facts(tx, caller, rows[:limit]), len(rows) > limit or edge is not None
+
+        facts, more = await self._parts.core.database.look(look)
+        shown = self._shown(caller, facts)
         return m.Page(items=shown, next=shown[-1].id if more else None)
 
     async def counts(
@@ -127,11 +147,17 @@ class Transfers:
 
         A search that looks at no more rows has no exact count either.
         """
-        async with self._parts.core.database.read() as tx:
-            ways, edge = await _searched(tx, await _ways(tx, caller, (), whose, found), caller, found)
-            newest = first_of(ways, MAX_COUNTED + 1, newest=True, columns=[TransferRow.state]).subquery()
-            counted = await tx.execute(select(newest.c.state, func.count()).group_by(newest.c.state))
-            by_state = {m.TransferState(state): number for state, number in counted}
+
+        async def look(tx: Tx) -> tuple[dict[m.TransferState, int], datetime | None]:
+            rights, known = rights_of(caller), await whose.known(tx)
+            count, edge = _first_counted(rights, known), None
+            if found != EVERYTHING:
+                ways = [found.made(way) for way in ways_to(rights, known, ())]
+                ways, edge = await _searched(tx, ways, caller, found)
+                count = _counted(ways)
+            return {m.TransferState(state): number for state, number in await tx.execute(count)}, edge
+
+        by_state, edge = await self._parts.core.database.look(look)
         total = sum(by_state.values())
         return m.TransferCounts(
             by_state=by_state, total=min(total, MAX_COUNTED), exact=total <= MAX_COUNTED and edge is None
@@ -144,11 +170,17 @@ class Transfers:
 
         `newest`: the newest first, down from the event before `after` (0: from the last).
         """
-        row = await self.row(caller, transfer)
-        events = [event_view(event) for event in await self._events(row.id, after, limit + 1, newest=newest)]
+
+        async def look(tx: Tx) -> tuple[Sequence[TransferEventRow], TransferRow, set[str]]:
+            row = await self._row(tx, caller, transfer)
+            found = await self._events_in(tx, row.id, after, limit + 1, newest=newest)
+            return found, row, await self._hidden(tx, caller, [row])
+
+        found, row, hidden = await self._parts.core.database.look(look)
+        events = [event_view(event) for event in found]
         if caller.principal.agent is not None:
             events = [without_private_words(event) for event in events]
-        if await self._withheld(caller, row):
+        if hidden:
             events = [redacted(event, own=is_own(caller, row)) for event in events]
         return page_of(events, limit, lambda event: event.sequence)
 
@@ -303,8 +335,7 @@ class Transfers:
 
     async def row(self, caller: Caller, transfer: str) -> TransferRow:
         """Return a transfer that the caller may see, by id or unique prefix; anything else is `unknown_transfer`."""
-        async with self._parts.core.database.read() as tx:
-            return await self._row(tx, caller, transfer)
+        return await self._parts.core.database.look(lambda tx: self._row(tx, caller, transfer))
 
     async def _row(self, tx: Tx, caller: Caller, transfer: str) -> TransferRow:
         wanted = transfer if transfer.startswith("tr_") else f"tr_{transfer}"
@@ -328,8 +359,12 @@ class Transfers:
             )
         return found
 
-    async def _events(
-        self, transfer: str, after: int, limit: int, *, newest: bool = False
+    async def _events(self, transfer: str, after: int, limit: int) -> Sequence[TransferEventRow]:
+        async with self._parts.core.database.read() as tx:
+            return await self._events_in(tx, transfer, after, limit)
+
+    async def _events_in(
+        self, tx: Tx, transfer: str, after: int, limit: int, *, newest: bool = False
     ) -> Sequence[TransferEventRow]:
         event = TransferEventRow
         query = select(event).where(event.transfer == transfer).limit(limit)
@@ -338,28 +373,35 @@ class Transfers:
             query = query.where(event.sequence < after) if after else query
         else:
             query = query.order_by(event.sequence).where(event.sequence > after)
-        async with self._parts.core.database.read() as tx:
-            return list(await tx.scalars(query))
+        return list(await tx.scalars(query))
 
     async def view(self, caller: Caller, row: TransferRow) -> m.Transfer:
         """Show a transfer, with the live progress of one that is under way."""
-        async with self._parts.core.database.read() as tx:
-            return await self._view_in(tx, caller, row)
-
-    async def _view_in(self, tx: Tx, caller: Caller, row: TransferRow) -> m.Transfer:
-        """Show a transfer as `tx` sees it."""
-        [shown] = await self._views(tx, caller, [row])
+        facts = await self._parts.core.database.look(lambda tx: self._facts(tx, caller, [row]))
+        [shown] = self._shown(caller, facts)
         return shown
 
-    async def _views(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> list[m.Transfer]:
-        statuses, hidden = await self._statuses(tx, rows), await self._hidden(tx, caller, rows)
-        views = [self._view(caller, row, status) for row, status in zip(rows, statuses, strict=True)]
+    async def _facts(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> "_Facts":
+        """Read all that showing these transfers takes."""
+        now = self._parts.core.clock()
+        return _Facts(rows, await self._dependent(tx, rows, now), await self._hidden(tx, caller, rows))
+
+    def _shown(self, caller: Caller, facts: "_Facts") -> list[m.Transfer]:
+        """Show transfers, with the live progress of those that are under way."""
+        held = self._parts.shares.in_force
+        views = [
+            transfer_view(row, self._status(row, facts.dependent), caller.principal, held, self._live(row))
+            for row in facts.rows
+        ]
         if caller.principal.agent is not None:
             views = [without_private_words(view) for view in views]
         return [
-            redacted(view, own=is_own(caller, row)) if row.id in hidden else view
-            for view, row in zip(views, rows, strict=True)
+            redacted(view, own=is_own(caller, row)) if row.id in facts.hidden else view
+            for view, row in zip(views, facts.rows, strict=True)
         ]
+
+    def _live(self, row: TransferRow) -> m.Progress | None:
+        return self._scheduler.progress(row.id) if row.state not in m.END_STATES else None
 
     async def _hidden(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> set[str]:
         """Return the transfers whose names are withheld from the caller."""
@@ -381,10 +423,9 @@ class Transfers:
 
     async def status(self, tx: Tx, row: TransferRow) -> TransferStatus:
         """Return what the next step of a transfer depends on."""
-        [status] = await self._statuses(tx, [row])
-        return status
+        return self._status(row, await self._dependent(tx, [row], self._parts.core.clock()))
 
-    async def _statuses(self, tx: Tx, rows: Sequence[TransferRow]) -> list[TransferStatus]:
+    async def _dependent(self, tx: Tx, rows: Sequence[TransferRow], now: datetime) -> "_Dependent":
         # Only what can be tried again or resumed, or runs below a ceiling, depends on its plan.
         plans = [
             row.plan
@@ -395,19 +436,15 @@ class Transfers:
         ]
         facts = {plan.id: plan for plan in await tx.execute(_FACTS, {"of_plans": plans})} if plans else {}
         halted = await self._halts.of_transfers(tx, [row.id for row in rows if row.state not in m.END_STATES])
-        active = await self._active(tx, rows)
+        active = await self._active(tx, rows, now)
         need_consent = [
             row for row in rows if row.state in RETRIED_STATES and row.plan in facts and facts[row.plan].obligations
         ]
         lacking = await self._parts.signer.missing_consents(tx, need_consent)
-        return [
-            self._status(row, facts.get(row.plan), halted.get(row.id), active.get(row.id), lacking.get(row.id))
-            for row in rows
-        ]
+        return _Dependent(now, facts, halted, active, lacking)
 
-    async def _active(self, tx: Tx, rows: Sequence[TransferRow]) -> dict[str, float]:
+    async def _active(self, tx: Tx, rows: Sequence[TransferRow], now: datetime) -> dict[str, float]:
         """Return how many seconds the attempts of each took; what had one, and no wait since, needs no look at it."""
-        now = self._parts.core.clock()
         one = {row.id: row for row in rows if row.attempt == 1 and row.state not in _MAY_WAIT and row.started}
         found = {id_: span_s(row.started, row.ended or now) for id_, row in one.items() if row.started}
         several = [row.id for row in rows if row.id not in one and row.started]
@@ -415,20 +452,14 @@ class Transfers:
             found[transfer] = found.get(transfer, 0) + span_s(started, ended or now)
         return found
 
-    def _status(
-        self,
-        row: TransferRow,
-        plan: Row[str, bool, tuple[str, ...], datetime | None, int | None] | None,
-        halted: str | None,
-        active_s: float | None,
-        missing_consent: Unreleased | None,
-    ) -> TransferStatus:
-        failed, for_good = _failed(row)
+    def _status(self, row: TransferRow, dependent: "_Dependent") -> TransferStatus:
+        plan, (failed, for_good) = dependent.plans.get(row.plan), _failed(row)
+        consent_until = plan.expires if plan and plan.obligations else None
         return TransferStatus(
             id=row.id,
             state=m.TransferState(row.state),
             state_reason=self._scheduler.place(row.id) or row.state_reason,
-            wish=Wish(row.wish).value,
+            wish=cast("Literal['run', 'pause', 'cancel']", row.wish),
             requester=row.requester,
             requester_name=row.requester_name or row.requester,
             agent=row.agent,
@@ -437,15 +468,15 @@ class Transfers:
             failed=failed,
             outgrown=row.error is not None and stored(m.Problem, row.error).code == _CEILING_EXCEEDED,
             hopeless=0 < failed <= for_good,
-            active_s=active_s,
+            active_s=dependent.active_s.get(row.id),
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
-            retry_until=self._retry_until(row, plan.expires if plan and plan.obligations else None),
+            retry_until=self._retry_until(row, consent_until) if row.state in RETRIED_STATES else None,
             paused_until=row.paused_since
             and row.paused_since + timedelta(seconds=self._parts.core.settings.pause_limit_s),
-            halted=halted,
-            kept=json.loads(row.kept),
-            missing_consent=missing_consent,
-            now=self._parts.core.clock(),
+            halted=dependent.halted.get(row.id),
+            kept=kept_of(row.kept),
+            missing_consent=dependent.missing_consent.get(row.id),
+            now=dependent.now,
         )
 
     def _retry_until(self, row: TransferRow, consent_until: datetime | None) -> datetime | None:
@@ -455,16 +486,26 @@ class Transfers:
         limit = (row.ended or row.started) + timedelta(seconds=self._parts.core.settings.retry_valid_s)
         return min(limit, consent_until) if consent_until else limit
 
-    def _view(self, caller: Caller, row: TransferRow, status: TransferStatus) -> m.Transfer:
-        live = self._scheduler.progress(row.id) if row.state not in m.END_STATES else None
-        return transfer_view(row, status, caller.principal, self._parts.shares.in_force, live)
+
+@dataclass(frozen=True, slots=True)
+class _Dependent:
+    """What the next steps of some transfers depend on beside their rows, by transfer (or plan)."""
+
+    now: datetime
+    plans: Mapping[str, Row[str, bool, tuple[str, ...], datetime | None, int | None]]
+    halted: Mapping[str, str]
+    active_s: Mapping[str, float]
+    missing_consent: Mapping[str, Unreleased]
 
 
-async def _ways(
-    tx: Tx, caller: Caller, states: Sequence[m.TransferState], whose: Narrowing, found: Found
-) -> list[Way[str]]:
-    """Return the ways to what the caller may see, of the time that is asked for."""
-    return [found.made(way) for way in ways_to(rights_of(caller), await whose.known(tx), states)]
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What transfers are shown from."""
+
+    rows: Sequence[TransferRow]
+    dependent: _Dependent
+    hidden: set[str]
+    """Those whose names are withheld from the caller."""
 
 
 async def _searched(
@@ -481,6 +522,28 @@ async def _searched(
     if edge is None:
         return ways, None
     return [way.where(way.created > edge if newest else way.created < edge) for way in ways], edge
+
+
+@lru_cache(_KEPT_PAGES)
+def _first_page(
+    rights: Rights,
+    known: Narrowed,
+    states: tuple[m.TransferState, ...],
+    limit: int,
+    newest: bool,  # noqa: FBT001 - a part of what is asked for
+) -> Select[*tuple[Any, ...]]:
+    return rows_of(_SHOWN, TransferRow.id, ways_to(rights, known, states), limit, newest=newest)
+
+
+@lru_cache(_KEPT_PAGES)
+def _first_counted(rights: Rights, known: Narrowed) -> Select[str, int]:
+    return _counted(ways_to(rights, known, ()))
+
+
+def _counted(ways: Sequence[Way[str]]) -> Select[str, int]:
+    """Count the newest rows of all ways together by state."""
+    newest = first_of(ways, MAX_COUNTED + 1, newest=True, columns=[TransferRow.state]).subquery()
+    return select(newest.c.state, func.count()).group_by(newest.c.state)
 
 
 def _failed(row: TransferRow) -> tuple[int, int]:

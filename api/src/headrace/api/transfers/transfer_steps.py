@@ -5,15 +5,18 @@ Pure functions of what is stored, the caller and the clock. The use cases refuse
 interfaces show as the reason of a disabled action.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Literal
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple
 
 from headrace.api.errors import Code, Objection, ServiceError
 from headrace.api.permissions import allowed_action, lacking, missing, out_of_reach
 from headrace.api.private_words import because
-from headrace.api.transfers.state_machine import Wish, against_retry, against_wish
+from headrace.api.transfers.state_machine import RETRIED_STATES, Wish, against_retry, against_wish
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
 from headrace.client.text import plural, sentence
@@ -24,6 +27,13 @@ Steerer = Literal["person", "operator"]
 """Whose word stands against programs: a person's in a session, or that of whoever steers a transfer of another."""
 Kept = Mapping[str, Steerer]
 """What of a transfer (`pause`, `rate`, `class`) stands as one of these said."""
+
+
+@lru_cache(maxsize=64)  # there are some ten texts of it
+def kept_of(text: str) -> Kept:
+    """Read what is stored of a transfer."""
+    found: dict[str, Any] = json.loads(text)
+    return MappingProxyType(found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,44 +72,93 @@ class TransferStatus:
     """The reason of a halt of this very transfer."""
     now: datetime
 
+    def situation(self, named: str) -> "Situation":
+        """Return what decides who may do what to it; objections call it `named`."""
+        return Situation(
+            named=named,
+            state=self.state,
+            wish=Wish(self.wish),
+            requester=self.requester,
+            agent=self.agent,
+            deletes=self.deletes,
+            probe=self.probe,
+            kept=tuple(self.kept.items()),
+            missing_consent=self.missing_consent,
+            halted=self.halted,
+        )
+
+
+class Situation(NamedTuple):
+    """What of a transfer decides who may do what to it, but the clock: the transfers of a page are in a few of them."""
+
+    named: str
+    state: State
+    wish: Wish
+    requester: str
+    agent: str | None
+    deletes: bool
+    probe: bool
+    kept: tuple[tuple[str, Steerer], ...]
+    missing_consent: Unreleased | None
+    halted: str | None
+
     @property
     def ended(self) -> bool:
         """Whether it is in an end state."""
         return self.state in m.END_STATES
 
 
+_ITSELF: Final = "it"
+"""What a transfer is called where it is shown itself."""
+
+
 def allowed_actions(transfer: TransferStatus, caller: Principal) -> list[m.AllowedAction]:
     """Return every action on a transfer, and why the caller may not take it."""
-    # Each question once: a page asks them of 200 transfers, which is much of what it costs.
-    answers = {question: question(transfer, caller) for question in _QUESTIONS}
-    objections = (
-        (action, answers[question] or _kept_objection(transfer, caller, action))
+    shown = _allowed(transfer.situation(_ITSELF), caller)
+    late = _too_late(transfer, _ITSELF)
+    if late is None:
+        return list(shown)
+    return [allowed_action(one.action, late) if one.action == "retry" and one.allowed else one for one in shown]
+
+
+@lru_cache(maxsize=256)  # pure, of all that the caller may do: asking anew for each of 200 is much of what a page costs
+def _allowed(situation: Situation, caller: Principal) -> tuple[m.AllowedAction, ...]:
+    # Each question once.
+    answers = {question: question(situation, caller) for question in _QUESTIONS}
+    return tuple(
+        allowed_action(action, answers[question] or _kept_objection(situation, caller, action))
         for action, question in _OBJECTIONS.items()
     )
-    return [allowed_action(action, objection) for action, objection in objections]
 
 
 def objection_to(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
     """Return what stands against this caller taking this action on this transfer now."""
-    return _OBJECTIONS[action](transfer, caller) or _kept_objection(transfer, caller, action)
+    named = f"transfer `{transfer.id}`"
+    situation = transfer.situation(named)
+    objection = _OBJECTIONS[action](situation, caller) or _kept_objection(situation, caller, action)
+    return _too_late(transfer, named) if objection is None and action == "retry" else objection
+
+
+def _may(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> bool:
+    return any(one.allowed for one in allowed_actions(transfer, caller) if one.action == action)
 
 
 def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     """Say what happens next, and who does it."""
     reason = f" {sentence(transfer.state_reason)}" if transfer.state_reason else ""
     match transfer.state:
+        case State.COMPLETE:
+            return _MEASURED if transfer.probe else _COMPLETE
         case State.QUEUED | State.RUNNING | State.WAITING:
             said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
             return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
         case State.PAUSED:
-            mine = objection_to(transfer, caller, "resume") is None
+            mine = _may(transfer, caller, "resume")
             return m.NextStep(
                 kind="resume", by="you" if mine else "others", message=f"It is paused.{reason}{_until(transfer)}"
             )
         case State.PARTIAL | State.FAILED:
             return _after_failure(transfer, caller)
-        case State.COMPLETE:
-            return _MEASURED if transfer.probe else _COMPLETE
         case State.CANCELED:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason} {_anew(transfer)}")
 
@@ -131,7 +190,7 @@ _HOPELESS: Final = (
 
 def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     by: Literal["you", "others"] = "you" if caller.id == transfer.requester else "others"
-    in_vain = _retry_in_vain(transfer)
+    in_vain = _no_consent(transfer.missing_consent) or _too_late(transfer, _ITSELF)
     if in_vain is not None:
         return m.NextStep(kind="plan_again", by=by, message=_IN_VAIN[in_vain.code])
     if transfer.outgrown:
@@ -139,14 +198,14 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
     if transfer.hopeless:
         return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")
-    may = objection_to(transfer, caller, "retry") is None
+    may = _may(transfer, caller, "retry")
     return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")
 
 
 # -- what stands against an action --
 
 
-def _steer_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _steer_objection(transfer: Situation, caller: Principal) -> Objection:
     """Return what stands against steering: the requester may, its own assistant, and operators."""
     objection = missing(caller, "control")
     if objection is not None:
@@ -169,8 +228,8 @@ def not_its_agent(agent: str | None, caller: Principal) -> Objection:
     )
 
 
-def _state_objection(transfer: TransferStatus, against: str | None) -> Objection:
-    return None if against is None else ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` {against}")
+def _state_objection(transfer: Situation, against: str | None) -> Objection:
+    return None if against is None else ServiceError(Code.TRANSFER_STATE, f"{transfer.named} {against}")
 
 
 def steerer(caller: Principal, requester: str) -> Steerer | None:
@@ -180,13 +239,13 @@ def steerer(caller: Principal, requester: str) -> Steerer | None:
     return "person" if caller.session else None
 
 
-def _kept_objection(transfer: TransferStatus, caller: Principal, action: m.TransferAction) -> Objection:
+def _kept_objection(transfer: Situation, caller: Principal, action: m.TransferAction) -> Objection:
     """Return what stands against a program that takes back what a person said.
 
     An assistant takes back nobody's word, and no token of the requester that of an operator.
     """
     what, deed = _TAKES_BACK.get(action, ("", ""))
-    said = transfer.kept.get(what)
+    said = dict(transfer.kept).get(what)
     of_requester = said == "operator" and not caller.session and caller.id == transfer.requester
     if said is None or (caller.agent is None and not of_requester):
         return None
@@ -198,21 +257,21 @@ def _kept_objection(transfer: TransferStatus, caller: Principal, action: m.Trans
     )
 
 
-def _wish_objection(asked: Wish) -> Callable[[TransferStatus, Principal], Objection]:
-    def objection(transfer: TransferStatus, caller: Principal) -> Objection:
-        against = against_wish(transfer.state, Wish(transfer.wish), asked)
+def _wish_objection(asked: Wish) -> Callable[[Situation, Principal], Objection]:
+    def objection(transfer: Situation, caller: Principal) -> Objection:
+        against = against_wish(transfer.state, transfer.wish, asked)
         return _steer_objection(transfer, caller) or _state_objection(transfer, against)
 
     return objection
 
 
-def _pause_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _pause_objection(transfer: Situation, caller: Principal) -> Objection:
     """Return what stands against a pause: a leg of a probe begins anew, so it would move more than was agreed to."""
     against = "is a probe, which is not paused: cancel it, and measure anew another time" if transfer.probe else None
     return _wish_objection(Wish.PAUSE)(transfer, caller) or _state_objection(transfer, against)
 
 
-def _delete_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _delete_objection(transfer: Situation, caller: Principal) -> Objection:
     """Return what stands against letting a plan that deletes run: what submitting takes, or an operator in person."""
     in_person = caller.session and caller.may(Scope.NODE_WRITE)
     if transfer.deletes and not in_person and not caller.may(Scope.TRANSFER_DELETE):
@@ -220,12 +279,12 @@ def _delete_objection(transfer: TransferStatus, caller: Principal) -> Objection:
     return None
 
 
-def _resume_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _resume_objection(transfer: Situation, caller: Principal) -> Objection:
     """Return what stands against a resume: it lets the plan run, as a submission does."""
     return _wish_objection(Wish.RUN)(transfer, caller) or _delete_objection(transfer, caller)
 
 
-def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _retry_objection(transfer: Situation, caller: Principal) -> Objection:
     """Return what stands against a retry: who may steer may try it again, as who asked for it.
 
     It starts the plan again: where that deletes, it takes what submitting takes, or an operator in person.
@@ -234,7 +293,7 @@ def _retry_objection(transfer: TransferStatus, caller: Principal) -> Objection:
         _steer_objection(transfer, caller)
         or _delete_objection(transfer, caller)
         or _state_objection(transfer, against_retry(transfer.state))
-        or _retry_in_vain(transfer)
+        or _no_consent(transfer.missing_consent)
     )
 
 
@@ -249,45 +308,45 @@ _IN_VAIN: Final[dict[str, str]] = {
 }
 
 
-def _retry_in_vain(transfer: TransferStatus) -> ServiceError | None:
-    if transfer.missing_consent is not None:
-        return ServiceError(transfer.missing_consent, _NO_CONSENT)
-    until = transfer.retry_until
-    if until is not None and transfer.now >= until:
-        return ServiceError(
-            Code.RETRY_TOO_LATE,
-            f"transfer `{transfer.id}` could be tried again until {until:%Y-%m-%d %H:%M} UTC; plan again",
-        )
-    return None
+def _no_consent(missing: Unreleased | None) -> ServiceError | None:
+    return ServiceError(missing, _NO_CONSENT) if missing is not None else None
 
 
-def _halt_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _too_late(transfer: TransferStatus, named: str) -> ServiceError | None:
+    """Return what stands against a retry of what else may be tried again."""
+    until = transfer.retry_until if transfer.state in RETRIED_STATES else None
+    if until is None or transfer.now < until:
+        return None
+    return ServiceError(
+        Code.RETRY_TOO_LATE, f"{named} could be tried again until {until:%Y-%m-%d %H:%M} UTC; plan again"
+    )
+
+
+def _halt_objection(transfer: Situation, caller: Principal) -> Objection:
     if transfer.ended:
-        return _state_objection(transfer, against_wish(transfer.state, Wish(transfer.wish), Wish.PAUSE))
+        return _state_objection(transfer, against_wish(transfer.state, transfer.wish, Wish.PAUSE))
     if transfer.halted is not None:
-        return ServiceError(
-            Code.TRANSFER_STATE, because(f"transfer `{transfer.id}` is halted already", transfer.halted)
-        )
+        return ServiceError(Code.TRANSFER_STATE, because(f"{transfer.named} is halted already", transfer.halted))
     return missing(caller, "halt")
 
 
-def _release_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _release_objection(transfer: Situation, caller: Principal) -> Objection:
     if transfer.halted is None:
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is not halted itself")
+        return ServiceError(Code.TRANSFER_STATE, f"{transfer.named} is not halted itself")
     return missing(caller, "release_halt")
 
 
-def _run_again_objection(transfer: TransferStatus, caller: Principal) -> Objection:
+def _run_again_objection(transfer: Situation, caller: Principal) -> Objection:
     if not transfer.ended:
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is {transfer.state}, and has not ended")
+        return ServiceError(Code.TRANSFER_STATE, f"{transfer.named} is {transfer.state}, and has not ended")
     if transfer.probe:
         # Planned from its places alone it would copy.
-        return ServiceError(Code.TRANSFER_STATE, f"transfer `{transfer.id}` is a probe; ask for a probe anew")
+        return ServiceError(Code.TRANSFER_STATE, f"{transfer.named} is a probe; ask for a probe anew")
     return missing(caller, "create_plan")
 
 
 _cancel_objection: Final = _wish_objection(Wish.CANCEL)
-_OBJECTIONS: Final[dict[m.TransferAction, Callable[[TransferStatus, Principal], Objection]]] = {
+_OBJECTIONS: Final[dict[m.TransferAction, Callable[[Situation, Principal], Objection]]] = {
     "pause": _pause_objection,
     "resume": _resume_objection,
     "cancel": _cancel_objection,

@@ -24,7 +24,9 @@ def transfer_view(
     """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
     shown = progress or stored(m.Progress, row.progress)
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
-    late = at_risk(row.deadline, held.hours_of(row.qos_class, own_hours(row)), shown.eta_s, row.ended or status.now)
+    late = row.deadline is not None and at_risk(
+        row.deadline, held.hours_of(row.qos_class, own_hours(row)), shown.eta_s, row.ended or status.now
+    )
     return m.Transfer(
         id=row.id,
         plan=row.plan,
@@ -116,7 +118,9 @@ def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> 
     gone = deletions(progress.deleted, to_trash=progress.deleted_to_trash)
     gone = f", {gone}" if gone else ""
     so_far = f"{done}, {deletes}" if (deletes := deleting(progress)) else done
-    match status.state:
+    match status.state:  # most are complete, and each case costs a look
+        case m.TransferState.COMPLETE:
+            return f"The {what} is complete: {done}, verified{gone}.{_stay(progress)}"
         case m.TransferState.QUEUED:
             return f"The {what} is queued. {reason}".strip()
         case m.TransferState.RUNNING:
@@ -125,8 +129,6 @@ def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> 
             return f"The {what} is waiting: {reason}. So far {so_far}."
         case m.TransferState.PAUSED:
             return f"The {what} is {reason or 'paused'}. So far {so_far}."
-        case m.TransferState.COMPLETE:
-            return f"The {what} is complete: {done}, verified{gone}.{_stay(progress)}"
         case m.TransferState.PARTIAL:
             failed = f"{plural(progress.files_failed, 'file')} did not arrive.{_stay(progress)}"
             return f"The {what} ended in part: {done}{gone}, and {failed}"
