@@ -23,6 +23,7 @@ NO_SECRETS = {
     "Link.link",
     "QosClassLink.link",  # links of a network, by name
     "QosLinkUse.link",
+    "TransferShare.ceiling_link",
 }
 ELSEWHERE_NAMED = {"_Waiting.code"}
 """Secrets in fields whose names do not say so."""

@@ -31,7 +31,8 @@ export const theme = createTheme({
   components: {
     Button: Button.extend({ defaultProps: { size: "xs" } }),
     // Scroll locking inserts a style element, which the policy refuses; the page behind is inert anyway.
-    Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true } }),
+    // Its head is none of the page: it would be a second banner.
+    Modal: Modal.extend({ defaultProps: { lockScroll: false, centered: true, attributes: { header: { role: "presentation" } } } }),
     Table: Table.extend({ defaultProps: { verticalSpacing: 6, horizontalSpacing: "sm" } }),
     TextInput: TextInput.extend({ defaultProps: { size: "sm" } }),
     Tooltip: Tooltip.extend({ defaultProps: { withArrow: true, multiline: true, maw: 320, events: { hover: true, focus: true, touch: true } } }),

@@ -232,7 +232,7 @@ pub fn statement(bytes: &[u8]) {
 /// Successions of the authority and of the hub, as a node is told them: what it learns has an end.
 pub fn succession(bytes: &[u8]) {
     let keys = [&authority(), &node()];
-    let [first, second] = keys.map(|key| key.public());
+    let [first, second] = keys.map(SigningKey::public);
     let mut learned = Learned::default();
     for text in as_they_are_and_signed(bytes, DocumentType::Succession, &keys) {
         drop(learned.learn(&[text], &[first, second], now()));

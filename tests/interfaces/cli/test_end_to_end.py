@@ -555,7 +555,7 @@ def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service
     proposed = admin.run(*second).document["proposed"]
     assert [one["group"] for one in proposed["bindings"]] == ["staff", "visitors"]
     mistyped = admin.run("people", "bind", "corp", "staff", "--role", "approver")
-    assert (mistyped.code, "`corp` is no issuer" in mistyped.err) == (2, True)
+    assert (mistyped.code, "`corp` is not an issuer" in mistyped.err) == (2, True)
     assert "another administrator" in admin.prove("people", "publish", proposed["id"]).err
     zoe = service.person("zoe", "admin")
     listed = zoe.run("people", "groups").out

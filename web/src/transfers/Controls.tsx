@@ -104,7 +104,8 @@ function Again({ transfer }: { transfer: Transfer }) {
     onSuccess: ({ intent, probe }) =>
       navigate(probe === null ? { to: "/new", search: { view: "form", form: toAddress(fromIntent(intent)) } } : { to: "/endpoints", search: { probe: ofPlan(intent, probe) } }),
   });
-  const blocked = refusal(transfer, "run_again");
+  // The service refuses to make a copy of a probe's places; here a probe is asked for anew as one.
+  const blocked = transfer.probe && transfer.ended != null ? null : refusal(transfer, "run_again");
   const error = run.error ?? change.error;
   return (
     <>

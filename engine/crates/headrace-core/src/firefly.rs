@@ -1,6 +1,6 @@
-//! SciTags fireflies: UDP packets that tell a collector whose data a connection carries, and how much of it went by.
+//! `SciTags` fireflies: UDP packets that tell a collector whose data a connection carries, and how much of it went by.
 //!
-//! A packet is a syslog header (RFC 5424) and JSON of the schema `firefly` version 1 of the SciTags specification.
+//! A packet is a syslog header (RFC 5424) and JSON of the schema `firefly` version 1 of the `SciTags` specification.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::value::Timestamp;
 
-/// The largest number of an experiment, and of an activity, that fits beside the other into a SciTag.
+/// The largest number of an experiment, and of an activity, that fits beside the other into a `SciTag`.
 pub const MAX_EXPERIMENT: u32 = 1023;
 /// See [`MAX_EXPERIMENT`].
 pub const MAX_ACTIVITY: u32 = 63;
@@ -16,7 +16,7 @@ pub const MAX_ACTIVITY: u32 = 63;
 /// Facility local0, severity informational.
 const PRIORITY: u8 = 16 * 8 + 6;
 
-/// Whose data it is, and what for, by the numbers of the SciTags registry.
+/// Whose data it is, and what for, by the numbers of the `SciTags` registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// Who: an experiment or community.

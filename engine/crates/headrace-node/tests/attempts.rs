@@ -563,7 +563,7 @@ async fn the_last_progress_before_the_end_is_what_the_destination_had_counted() 
     let mut last = None;
     let end = site.next_with(|event| match event {
         HubEvent::Progress(id, counts) => {
-            last = Some((id.clone(), counts.clone()));
+            last = Some((id.clone(), (**counts).clone()));
             false
         }
         event => matches!(event, HubEvent::Ended(_)),

@@ -71,7 +71,7 @@ pub enum HubEvent {
         problem: Problem,
     },
     /// How far an attempt has come. The last one before [`HubEvent::Ended`] is what its destination had counted then.
-    Progress(AttemptId, ProgressCounts),
+    Progress(AttemptId, Box<ProgressCounts>),
     /// An attempt is over on both nodes.
     Ended(AttemptEnded),
 }
@@ -170,9 +170,9 @@ impl EventQueue {
             _ => None,
         });
         if let Some(waiting) = waiting {
-            *waiting = counts;
+            **waiting = counts;
         } else if room {
-            events.push_back(HubEvent::Progress(id, counts));
+            events.push_back(HubEvent::Progress(id, Box::new(counts)));
             self.filled.notify_one();
         }
     }
@@ -211,7 +211,7 @@ impl EventQueue {
     pub(super) async fn end(&self, last: Option<ProgressCounts>, ended: AttemptEnded) {
         self.close_attempt(&ended.id);
         if let Some(counts) = last {
-            self.push(HubEvent::Progress(ended.id.clone(), counts))
+            self.push(HubEvent::Progress(ended.id.clone(), Box::new(counts)))
                 .await;
         }
         self.push(HubEvent::Ended(ended)).await;

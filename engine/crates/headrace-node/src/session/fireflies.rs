@@ -1,4 +1,4 @@
-//! Lets a collector know of the data connections over which this node sends: SciTags fireflies, best effort.
+//! Lets a collector know of the data connections over which this node sends: `SciTags` fireflies, best effort.
 //!
 //! One thread a node sends all of them, so that neither a slow name server nor a full socket holds up a transfer.
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 /// Most connections whose packets wait to be sent; what comes beyond is not told of.
 const WAITING: usize = 1024;
 /// How long an address of the collector counts, and how long one that could not be found is not looked up again.
-const KNOWN: Duration = Duration::from_secs(60);
+const KNOWN: Duration = Duration::from_mins(1);
 const MAX_CLASSES: usize = 64;
 const EVERY_S: (u64, u64) = (1, 3600);
 
@@ -27,7 +27,7 @@ const EVERY_S: (u64, u64) = (1, 3600);
 pub struct Fireflies {
     /// host:port of the collector, by UDP; collectors listen on port 10514 by custom.
     pub collector: String,
-    /// Whose data it is, by the SciTags registry: 1 to 1023.
+    /// Whose data it is, by the `SciTags` registry: 1 to 1023.
     pub experiment: u32,
     /// What for, by the same registry: 1 to 63.
     pub activity: u32,
@@ -359,7 +359,9 @@ mod tests {
             experiment: Some(0),
             ..OfClass::default()
         };
-        let with = |one: &mut Fireflies| drop(one.classes.insert("x".to_owned(), class));
+        let with = |one: &mut Fireflies| {
+            one.classes.insert("x".to_owned(), class);
+        };
         assert!(named(&with).contains("`fireflies.experiment` is 0"));
     }
 

@@ -631,12 +631,12 @@ fn check_folder_of_leg(plane: &Plane, spec: &AttemptSpec) -> Result<(), Failure>
     let Err(error) = storage.folder(&to.path) else {
         return Ok(());
     };
-    let place = format!("`{}` in root `{}`", to.path, to.root);
+    let named = format!("`{}` in root `{}`", to.path, to.root);
     if error.kind() == std::io::ErrorKind::NotFound {
-        let message = format!("no folder is at {place}, and a probe makes none");
+        let message = format!("no folder is at {named}, and a probe makes none");
         return Err(Failure::new(Code::DestinationMissing, message));
     }
-    match destination_failure(&error, &place, "opening the folder") {
+    match destination_failure(&error, &named, "opening the folder") {
         failure if failure.code == Code::DestinationNotDirectory => Err(failure),
         // Whatever else is wrong may pass, as it may for a transfer.
         _ => Ok(()),
