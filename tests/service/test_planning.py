@@ -316,7 +316,7 @@ async def test_looking_into_what_is_no_folder_says_so_with_what_is_near(site: Si
     assert str(deep.value.args[0]) == "there is nothing at `lab:/nope/at/all`. Correct the path"
     with refused("unknown_folder") as file:
         await site.ada.port.browse("lab", "/set/a.txt")
-    assert str(file.value.args[0]).startswith("`lab:/set/a.txt` is no folder")
+    assert str(file.value.args[0]).startswith("`lab:/set/a.txt` is not a folder")
 
 
 NO_ARCHIVE = """
@@ -396,7 +396,7 @@ async def test_a_plan_that_will_end_in_part_says_so_and_later_how_it_ended(site:
     (site.archive / "set" / "a.txt").mkdir(parents=True)
     plan = await site.ada.plan("lab:/set", "archive:/set")
     [warning] = plan.warnings
-    assert warning.startswith("1 file will not arrive: the destination holds something else under its name. Move that")
+    assert warning.startswith("1 file will not arrive: the destination holds something else under its name. Plan again with `--on-conflict overwrite`")
     assert plan.warnings[0] in plan.next_step.message
     skipping = await site.ada.plan("lab:/set", "archive:/set", on_conflict="skip")
     assert skipping.warnings == []

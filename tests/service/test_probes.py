@@ -127,7 +127,7 @@ async def test_what_can_not_be_read_is_not_measured_and_the_rest_is(site: Site) 
     [
         ("archive:/cop", "there is nothing at `archive:/cop`; near it: `archive:/copy`. Correct the path"),
         ("archive:/copy/deeper", "there is nothing at `archive:/copy/deeper`"),
-        ("archive:/file", "`archive:/file` is no folder"),
+        ("archive:/file", "`archive:/file` is not a folder"),
     ],
 )
 async def test_a_probe_to_no_folder_is_refused_when_it_is_planned(site: Site, destination: str, said: str) -> None:

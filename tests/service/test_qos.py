@@ -606,7 +606,7 @@ async def test_who_is_resumed_or_tried_again_stands_behind_what_was_promised_mea
     second = await promised("two", 0.7)
     await control(first, "resume")
     assert "is not promised any more: " in await said(first)
-    assert f"`{second.id}` would have to give way" in await said(first)
+    assert f"`{second.id}` would have to make room for it" in await said(first)
     await until(site, first, "running")
     await site.use_cases.shares.renew()
     shares = {one.transfer: one for one in (await site.ada.port.qos()).use[0].transfers}
