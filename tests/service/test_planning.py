@@ -396,7 +396,10 @@ async def test_a_plan_that_will_end_in_part_says_so_and_later_how_it_ended(site:
     (site.archive / "set" / "a.txt").mkdir(parents=True)
     plan = await site.ada.plan("lab:/set", "archive:/set")
     [warning] = plan.warnings
-    assert warning.startswith("1 file will not arrive: the destination holds something else under its name. Plan again with `--on-conflict overwrite`")
+    assert warning.startswith(
+        "1 file will not arrive: the destination holds something else under its name. Plan again "
+    )
+    assert "`--on-conflict overwrite`" in warning
     assert plan.warnings[0] in plan.next_step.message
     skipping = await site.ada.plan("lab:/set", "archive:/set", on_conflict="skip")
     assert skipping.warnings == []

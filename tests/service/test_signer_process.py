@@ -446,7 +446,7 @@ async def test_the_signer_takes_a_policy_from_whoever_may_publish_there_and_from
     given.write_text(default_policy_text())
     assert signer.run("policy", str(given)).exit_code == 0
     assert Line(signer.socket).policy == before
-    assert "is no policy" in signer.run("policy", str(signer.folder / "state" / "authority.pub")).stderr
+    assert "does not hold a policy" in signer.run("policy", str(signer.folder / "state" / "authority.pub")).stderr
 
 
 @pytest.mark.anyio
