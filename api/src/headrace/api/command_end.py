@@ -16,7 +16,6 @@ def stop(command: str, why: str | Exception, code: int = FAILED, *, as_json: boo
     said = file_in_words(why) if isinstance(why, OSError) else str(why)
     typer.echo(f"headrace {command}: {said}", err=True)
     if as_json:
-        wrong = ("Wrong usage", 422, "invalid_request") if code == USAGE else ("Failed", 500, "failed")
-        title, status, name = wrong
-        typer.echo(Problem(title=title, status=status, code=name, detail=said).model_dump_json(indent=2))
+        problem = Problem.of_usage(said) if code == USAGE else Problem.of_failure(said)
+        typer.echo(problem.model_dump_json(indent=2))
     raise typer.Exit(code)

@@ -227,17 +227,18 @@ def misused(out: Out, said: str) -> Exit:
 
 
 _STOPPED: Final = {
-    Exit.USAGE: ("Wrong usage", 422, "invalid_request"),
-    Exit.NEEDS_YES: ("Needs a yes", 409, "needs_yes"),
-    Exit.INTERRUPTED: ("Interrupted", 409, "interrupted"),
+    Exit.NEEDS_YES: ("Needs a yes", "needs_yes"),
+    Exit.INTERRUPTED: ("Interrupted", "interrupted"),
 }
-"""Title, status and code of the ends that have a code of their own; that of all others is `failed`."""
+"""Title and code of what a person ends, or would have to allow."""
 
 
 def _stopped(said: str, code: Exit) -> Problem:
     """Make the document of a command that ended without a result and without a refusal of the service."""
-    title, status, name = _STOPPED.get(code, ("Failed", 500, "failed"))
-    return Problem(title=title, status=status, code=name, detail=said)
+    if code in _STOPPED:
+        title, name = _STOPPED[code]
+        return Problem(title=title, status=409, code=name, detail=said)
+    return Problem.of_usage(said) if code == Exit.USAGE else Problem.of_failure(said)
 
 
 def _not_signed_in() -> str:

@@ -12,7 +12,6 @@ from typer.exceptions import TyperException
 from headrace.cli.plugins import Deferred, installed
 
 _USAGE: Final = 2
-_UNPROCESSABLE: Final = 422
 SECTIONS: Final = {
     "Move data": (
         "ask",
@@ -160,8 +159,7 @@ class _Commands(TyperGroup):
             return
         from headrace.client.models import Problem  # noqa: PLC0415 - keeps imports out of `--help`
 
-        problem = Problem(title="Wrong usage", status=_UNPROCESSABLE, code="invalid_request", detail=detail)
-        typer.echo(problem.model_dump_json(indent=2))
+        typer.echo(Problem.of_usage(detail).model_dump_json(indent=2))
 
     def resolve_command(self, ctx: Any, args: Any) -> Any:  # noqa: ANN401 - click's
         """Find the command; for one that people expect here, say what there is instead."""

@@ -511,7 +511,8 @@ mod tests {
         let config = load(table).expect("good").expect("settings");
         config.save(&state).expect("saved");
         assert_eq!(Config::load(&state).expect("good"), Some(config));
-        let problem = load(&table.replace("experiment = 14", "experiment = 1024")).expect_err("refused");
+        let problem =
+            load(&table.replace("experiment = 14", "experiment = 1024")).expect_err("refused");
         assert!(
             problem.message.contains("`fireflies.experiment` is 1024"),
             "{problem}"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import MAXYEAR, MINYEAR, datetime
 from functools import partial
-from typing import Annotated, Any, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, Self, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -215,3 +215,13 @@ class Problem(Model):
     instance: str | None = None
     fields: list[str] = []
     proof: ProofWanted | None = Field(default=None, description="with `proof_needed`: what is wanted")
+
+    @classmethod
+    def of_usage(cls, detail: str) -> Self:
+        """Make the document of a command that was called wrongly."""
+        return cls(title="Wrong usage", status=422, code="invalid_request", detail=detail)
+
+    @classmethod
+    def of_failure(cls, detail: str) -> Self:
+        """Make the document of a command that ended without a result and without an answer of the service."""
+        return cls(title="Failed", status=500, code="failed", detail=detail)
