@@ -4,6 +4,7 @@ import pytest
 from tests.pure.language.made import ROUTE, read
 
 OFFERED = [
+    (f"The new software is picky and wants its input in one spot. {ROUTE}", ROUTE),
     (f"{ROUTE}. Our users complained about slow home directories last time.", f"{ROUTE}."),
     (f"{ROUTE}, because the teaching rooms complained about the uplink.", f"{ROUTE}."),
     (f"The beamtime finished yesterday and everybody is tired. {ROUTE}", ROUTE),

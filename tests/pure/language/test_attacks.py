@@ -300,6 +300,7 @@ def test_what_a_copy_is_to_be_beside_a_copy_is_not_passed_over(text: str) -> Non
     assert read(text).outcome == "ask"
 
 
-@pytest.mark.parametrize("words", ["with md5, not sha256", "with sha256, not md5", "not md5"])
-def test_an_algorithm_beside_one_that_is_denied_is_asked_about(words: str) -> None:
-    assert read(f"{ORDER} {words}").outcome == "ask"
+@pytest.mark.parametrize(("words", "meant"), [("with md5, not sha256", "md5"), ("with sha256, not md5", "sha256")])
+def test_an_algorithm_that_is_denied_is_never_taken(words: str, meant: str) -> None:
+    assert intent_of(f"{ORDER} {words}")["verify"] == meant
+    assert read(f"{ORDER} not {meant}").outcome == "ask"

@@ -76,10 +76,11 @@ def test_wrong_usage_says_what_to_do(arguments: list[str], words: str) -> None:
     assert words in run.output
 
 
-def test_a_bad_line_or_context_is_named(tmp_path: Path) -> None:
-    cases = tmp_path / "in.jsonl"
-    cases.write_text('{"id": "a"}\n', encoding="utf-8")
-    run = RUN.invoke(APP, [*CONTEXT, "--in", str(cases)])
+def test_a_bad_line_or_context_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A name that is short: the message is wrapped at the width of a terminal.
+    monkeypatch.chdir(tmp_path)
+    Path("in.jsonl").write_text('{"id": "a"}\n', encoding="utf-8")
+    run = RUN.invoke(APP, [*CONTEXT, "--in", "in.jsonl"])
     assert run.exit_code == 2
     assert "in.jsonl:1" in run.output
     known = tmp_path / "context.json"

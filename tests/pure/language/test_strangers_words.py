@@ -1,7 +1,7 @@
 """Constructions of strangers: places in parts, lists with a folder, deletes of what is gone, names below a letter."""
 
 import pytest
-from tests.pure.language.made import ROUTE, asked_after, intent_of, read, slot_of
+from tests.pure.language.made import ROUTE, asked, asked_after, intent_of, read, slot_of
 
 ENDS = ("krios1:/raw/a", "archive:/a")
 
@@ -243,3 +243,61 @@ def test_what_is_done_when_you_copy_is_the_order_and_what_happens_then_a_questio
     assert intent_of("don't exceed 640 kbit/s when you copy krios1:/a to archive:/a")["rate_limit_bps"] == 640_000
     assert read("what happens when you copy krios1:/a to archive:/a").outcome == "ask"
     assert read("when you copy krios1:/a to archive:/a, things break").outcome == "ask"
+
+
+@pytest.mark.parametrize("joined", [", go on", "; proceed", " now and carry on", ", start it again", " now, back on"])
+def test_what_goes_on_behind_a_pause_is_a_step_of_its_own_with_its_own_time(joined: str) -> None:
+    intent = intent_of(f"pause b2d810{joined} tomorrow at 08:00")
+    assert (intent["action"], "start" in intent) == ("pause", False)
+    assert intent["then"] == [{"action": "resume", "start": "2026-11-26T08:00:00-06:00"}]
+
+
+@pytest.mark.parametrize("order", ["pause b2d810", "cancel b2d810", "cancel it"])
+@pytest.mark.parametrize("agreed", ["go ahead", "submit it", "proceed", "go on"])
+def test_an_answer_behind_an_order_to_stop_may_be_another_order(order: str, agreed: str) -> None:
+    assert "action" in asked(f"{order}, {agreed}")
+    assert intent_of(f"yes, {order}")["action"] == order.split(maxsplit=1)[0]
+
+
+@pytest.mark.parametrize("order", ["cancel b2d810", ROUTE, "pause b2d810"])
+@pytest.mark.parametrize("once", ["now,", "right now", "immediately"])
+def test_an_order_is_of_now_or_of_a_time_and_not_of_both(order: str, once: str) -> None:
+    assert "start" in asked(f"{order} {once} at 22:00")
+    assert "start" not in intent_of(f"{order} {once.rstrip(',')}")
+
+
+@pytest.mark.parametrize("order", ["cancel b2d810", "pause b2d810"])
+def test_what_is_wanted_is_asked_about_where_it_is_to_be_stopped(order: str) -> None:
+    action = order.split(maxsplit=1)[0]
+    assert read(f"Anna needs b2d810, {action} it").outcome == "ask"
+    assert read(f"{order}, Anna needs it").outcome == "ask"
+    assert intent_of(f"{order}, nobody needs it")["action"] == action
+    assert intent_of(f"{order}, we need the link")["action"] == action
+
+
+def test_hold_it_pauses_where_it_stands_alone_and_is_asked_about_before_an_order() -> None:
+    assert intent_of("hold it, please") == {"action": "pause", "target": {"ref": "last"}}
+    assert asked(f"hold it, {ROUTE}") == {"action"}
+    assert read(f"{ROUTE}. Hold it! Make that krios2:/in").outcome == "ask"
+
+
+def test_hours_of_each_day_that_are_said_together_are_one_repetition() -> None:
+    assert slot_of("every day at 01:00 and 13:00", "repeat") == "FREQ=DAILY;BYHOUR=1,13;BYMINUTE=0"
+    assert "repeat" in asked_after("every day at 01:00 and 13:30")
+    assert "repeat" in asked_after("every day at 01:00 and 13:00 starting at 15:00")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot", "value"),
+    [
+        ("hard limit of one gigabit per second", "rate_limit_bps", 10**9),
+        ("bwlimit 80 MB/s", "rate_limit_bps", 640 * 10**6),
+        ("do not overwrite an existing file", "on_conflict", "skip"),
+    ],
+)
+def test_more_words_of_strangers_are_read(words: str, slot: str, value: object) -> None:
+    assert slot_of(words, slot) == value
+
+
+def test_what_is_only_a_joke_heads_no_order() -> None:
+    assert asked("jk: cancel b2d810") == {"action"}

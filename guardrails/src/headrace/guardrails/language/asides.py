@@ -34,6 +34,8 @@ _LEFT_OVER = re.compile(r"^[\s,.;:!?-]+|(?<=[.!?])(?:[ \t]+[.,;:!?])+(?=\s|$)|(?
 _VALUES = frozenset({"<when>", "<whens>", "<dur>", "<day>", "<clock>", "<num>", "<ep>", "<name>"})
 # What a span of it may say for certain: where and when something was, nothing that a plan could lose.
 _SLOTS = frozenset({"step", "noun", "it", "cue", "turn", "start", "at", "place", "purpose", "for"})
+# And what only joins clauses, or says that one listened.
+_SAY_NOTHING = frozenset({("marker", "and"), ("marker", "opening"), ("confirm", "heard")})
 # Spans that say of a clause that it is no request.
 _NO_REQUEST = frozenset({"statement", "question"})
 _TURNS = listed("turns_round", "either", "denies", "replaces", "quotes", "holds_back")
@@ -102,9 +104,8 @@ def _may_go(clause: Sequence[Item], owned: dict[int, Chosen]) -> bool:
         for fact in span.facts if span is not None and span.name not in _NO_REQUEST else ():
             noun = fact.slot == "action" and (fact.value == "copy" or plain_word(item) in PLAIN_NOUNS)
             doubted = isinstance(fact.value, Doubt) and fact.slot in _SLOTS | {"action", "deadline", "include"}
-            if (fact.slot not in _SLOTS and not noun and not doubted) or (
-                fact.slot == "cue" and fact.value not in _MOVES
-            ):
+            silent = fact.slot in _SLOTS or (fact.slot, fact.value) in _SAY_NOTHING
+            if (not silent and not noun and not doubted) or (fact.slot == "cue" and fact.value not in _MOVES):
                 return False
             if isinstance(fact.value, Place) and (fact.value.path is not None or fact.value.url is not None):
                 return False

@@ -39,6 +39,7 @@ _GOES_ON = listed("after_background")
 # What a span inside may fill without saying what is to be done; an endpoint may be named as the place of something.
 _SAYS_NOTHING = frozenset({"step", "noun", "it", "marker", "cue", "turn", "start", "at", "place"})
 _ASKED_OF_ONE = frozenset({"cancel", "pause", "resume", "status", "list"})
+_STOPS = frozenset({"cancel", "pause"})
 _ACTIONS = _ASKED_OF_ONE | {*TRANSFERS, "modify", "confirm"}
 _TIMES = frozenset({"start", "deadline", "window"})
 _MAX_ITEMS = 24
@@ -55,6 +56,8 @@ _PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
 _NOTES = listed("field_of_notes")
 _SELECTIONS = listed("selection")
+_WANTS = listed("wants_it_there")
+_IT = listed("it_alone")
 
 
 @cache
@@ -140,7 +143,10 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
                 end += 1
             # "archive is full" beside a copy to archive is asked about.
             clause = items[at:end]
-            if goals.isdisjoint(_name(item.value) for item in clause) and not _speaks_of_another(clause, said[:at]):
+            stopped = any(one & _STOPS for one in said)
+            if stopped and _wants_it(clause):
+                pass  # "Cancel b2d810, Anna needs it" contradicts itself.
+            elif goals.isdisjoint(_name(item.value) for item in clause) and not _speaks_of_another(clause, said[:at]):
                 # "7f3a21 eats the link, pause it": the transfer that is named stays named.
                 named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
                 for start, stop in ((at, named), (named + 1, end)):
@@ -155,6 +161,16 @@ def _speaks_of_another(clause: Sequence[Item], before: Sequence[frozenset[Value]
         return False
     ordered = any(one & _ACTIONS for one in before)
     return ordered or not listed("for_it").isdisjoint(map(plain_word, clause))
+
+
+def _wants_it(clause: Sequence[Item]) -> bool:
+    """Say whether news wants what the request stops: "we need b2d810, cancel it", but not "we no longer need it"."""
+    words = [plain_word(item) for item in clause]
+    thing = [item.symbol == "<id>" or word in _IT for item, word in zip(clause, words, strict=True)]
+    # "We need that network" is of the network.
+    of_a_noun = [word in PLAIN_NOUNS for word in [*words[1:], ""]]
+    wanted = any(word in _WANTS and thing[at] and not of_a_noun[at] for at, word in enumerate(words[:-1], start=1))
+    return wanted and listed("wants_nothing").isdisjoint(words)
 
 
 def _passed_over(chosen: list[Chosen], clause: Sequence[Item], line: Line) -> list[Chosen]:

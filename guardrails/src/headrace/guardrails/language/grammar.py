@@ -11,7 +11,7 @@ A meaning is `nothing`, or parts between semicolons:
     slot = word            that word; true, false, "" and [a, b] are values, too; `words` is what the person wrote
     slot = <place 2>       the second value of a kind in the phrase: place, when, amount, length, hours; or <names>
     slot = {level}         the member of the group whose words are there: high for {level.high}; {level*} is all of
-                           them, {level!} the one that is said last
+                           them, {level^} the one that is said first, {level!} the one that is said last
     slot ? message         a doubt, which becomes a question; `{words}` are the person's; `?(high)` is its plain reading
     @function argument     what code works out: a function of `meanings`
 """
@@ -61,7 +61,7 @@ _GROUP = re.compile(r"\{(?P<name>[\w.,/-]+)\} = (?P<words>.*)")
 _DOUBT = re.compile(r"(?P<slot>\w+) \?(?:\((?P<reading>\w+)\))? (?P<message>.*)")
 _VALUE = re.compile(r"<(?P<kind>[a-z]+)(?: (?P<which>\d|last))?>")
 _PARTS = re.compile(r"; (?=@|\w+ [=?])")
-_MEMBER = re.compile(r"\{(?P<group>[a-z_]+)(?P<many>[*!]?)\}")
+_MEMBER = re.compile(r"\{(?P<group>[a-z_]+)(?P<many>[*^!]?)\}")
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -160,7 +160,8 @@ def _doubt(slot: str, message: str, reading: str | None, hit: Hit) -> Sequence[R
 
 def _member(slot: str, group: str, many: str, hit: Hit) -> Sequence[Reading]:
     """Give a slot the member of a group that the words name, or with `*` all of them."""
-    found = (hit.last_member(group),) if many == "!" else hit.members(group)
+    said = {"^": hit.first_member, "!": hit.last_member}.get(many)
+    found = (said(group),) if said else hit.members(group)
     return ((slot, found if many == "*" else found[0]),) if found or many == "*" else ()
 
 

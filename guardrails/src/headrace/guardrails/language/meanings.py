@@ -346,6 +346,12 @@ def times_a_day(hit: Hit) -> Sequence[Reading]:
     return (("repeat", Repeat(hit.words, "DAILY", times=count)),)
 
 
+def hours_a_day(hit: Hit) -> Sequence[Reading]:
+    """Read "every day at 01:00 and 13:00"."""
+    clocks = tuple(hit.all(When))
+    return (("repeat", Repeat(hit.words, "DAILY", times=len(clocks), clocks=clocks)),)
+
+
 def _not_planned(hit: Hit) -> Sequence[Reading]:
     return (("repeat", Doubt(f"`{hit.words}` {_NOT_PLANNED}")),)
 
@@ -406,7 +412,7 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, bare_hour, between, day_then_clock, days_or_starts, earlier_that_day, flag_amount, flag_names,
-        folder, folder_called, full_hour, hours, hours_around, in_days, in_year, lately, later_that_day,
+        folder, folder_called, full_hour, hours, hours_a_day, hours_around, in_days, in_year, lately, later_that_day,
         left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
         overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
         size_range, times_a_day, weekly, whether_all, who, whole_day,

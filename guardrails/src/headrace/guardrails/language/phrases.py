@@ -88,6 +88,12 @@ class Hit:
         said = f" {self.line}"
         return max((said.rfind(f" {words} "), one) for words, one in table(group).items())[1]
 
+    def first_member(self, group: str) -> str:
+        """Give the member of a group that is said first; the pattern guarantees that there is one."""
+        said = f" {self.line}"
+        found = ((said.find(f" {words} "), one) for words, one in table(group).items())
+        return min(one for one in found if one[0] >= 0)[1]
+
     @property
     def first(self) -> int:
         """The first token."""

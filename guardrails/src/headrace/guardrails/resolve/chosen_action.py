@@ -77,6 +77,10 @@ def _given(situation: Situation, action: str) -> str | None:
     answers = (
         step.of("dismiss") if action in CONTROL_ACTIONS and not turned else (*step.of("confirm"), *step.of("dismiss"))
     )
+    if action in CONTROL_ACTIONS:
+        # "Pause it, go ahead at 22:00": what is agreed to behind the order may be what follows it.
+        ordered = max(fact.last for fact in step.of("action"))
+        answers = (*answers, *(fact for fact in step.of("confirm") if fact.first >= ordered and not fact.value))
     # "Looks fine, but send it to ncsa:/run42": what is agreed to, with one change.
     changed = action == "copy" and turned and step.has("confirm") and not step.has("dismiss")
     if action in TRANSFER_ACTIONS and situation.before is None and _redirects(step, changed=changed):

@@ -69,11 +69,11 @@ def _resolve_times(step: Step, context: Context, found: Findings) -> None:
         # "every night ... at 2am": the start's time of day is the repetition's.
         named = [fact for fact in starts if isinstance(fact.value, When) and _clock_only(fact.value)]
         first = repeats[0].value
-        if isinstance(first, Repeat) and first.times > 1 and len(named) == len(starts):
+        if isinstance(first, Repeat) and first.times > 1 and not first.clocks and len(named) == len(starts):
             clocks = tuple(fact.value for fact in named if isinstance(fact.value, When))
             repeats[0] = replace(repeats[0], value=replace(first, clocks=clocks))
             starts = []
-        elif len(named) == 1 and not any(isinstance(fact.value, Repeat) and fact.value.clock for fact in repeats):
+        elif len(named) == 1 and not any(_has_hours(fact.value) for fact in repeats):
             clock = named[0].value if isinstance(named[0].value, When) else None
             starts = [fact for fact in starts if fact is not named[0]]
         if any(isinstance(fact.value, When) and _clock_only(fact.value) for fact in starts):
@@ -85,6 +85,10 @@ def _resolve_times(step: Step, context: Context, found: Findings) -> None:
     found.put("start", only(starts, partial(_coming, context=context)), words_of(starts))
     deadlines = step.of("deadline")
     found.put("deadline", only(deadlines, partial(_until, context=context)), words_of(deadlines))
+
+
+def _has_hours(value: Value) -> bool:
+    return isinstance(value, Repeat) and bool(value.clock or value.clocks)
 
 
 def _clock_only(when: When) -> bool:
