@@ -9,11 +9,11 @@ from headrace.client import models as m
 GBIT = 1_000_000_000
 
 
-def legs(*gbit: float | None) -> list[m.ProbeLeg]:
+def legs(*gbit: float | None, seconds: float = 10) -> list[m.ProbeLeg]:
     """Legs in their order with these rates; nothing: not measured."""
     slow = m.Diagnosis(transfer="tr_1", limit=m.Limit.PATH, said="it is slow", remedy=["do more"])
     return [
-        m.ProbeLeg(name=name, rate_bps=None if rate is None else int(rate * GBIT), diagnosis=slow)
+        m.ProbeLeg(name=name, rate_bps=None if rate is None else int(rate * GBIT), seconds=seconds, diagnosis=slow)
         for name, rate in zip(NAMES, gbit, strict=False)
     ]
 
@@ -42,6 +42,12 @@ def test_the_slowest_leg_says_which_stage_is_the_tightest(rates: tuple[float | N
 def test_what_was_not_measured_is_said() -> None:
     found = judged("tr_1", m.TransferState.COMPLETE, legs(10, None, 9, None), m.ProbeBounds())
     assert "the storage of the source was not measured" in found.said
+
+
+def test_what_follows_from_legs_that_were_short_is_said_to_be_chance() -> None:
+    for seconds, chance in ((0.9, True), (1.0, False)):
+        found = judged("tr_1", m.TransferState.COMPLETE, legs(10, 9, 9, 4, seconds=seconds), m.ProbeBounds())
+        assert ("the shortest leg took 0.9 s, so this may be chance" in found.said) is chance
 
 
 def test_nothing_is_said_before_all_legs_were_tried() -> None:

@@ -20,7 +20,7 @@ Where = Literal["source", "destination", "network", "service", ""]
 
 STALLED_S: Final = 10
 """How long nothing may arrive before a transfer counts as stalled."""
-_LEAST_S: Final = 1.0
+LEAST_S: Final = 1.0
 """The shortest time that says something."""
 TOO_EARLY: Final = "too early to say what limits it; ask again in 2 s"
 _TOO_LITTLE: Final = {True: TOO_EARLY, False: "it moved too short a time to say what limited it"}
@@ -57,7 +57,7 @@ def diagnose(
 ) -> m.Diagnosis:
     """Say what limits an attempt, from what came to it between two samples; `share` is what it gets of links."""
     found = (
-        _verdict(seen, ceiling_bps, share) if seen.seconds >= _LEAST_S else _said(Limit.UNKNOWN, "", _TOO_LITTLE[live])
+        _verdict(seen, ceiling_bps, share) if seen.seconds >= LEAST_S else _said(Limit.UNKNOWN, "", _TOO_LITTLE[live])
     )
     measured = max(0.0, seen.seconds)
     return found.model_copy(update={"transfer": transfer, "measured_s": round(measured, 1), "live": live})
@@ -153,7 +153,7 @@ def _idle(seen: Between) -> m.Diagnosis:
         ),
     ]
     spent, where, said = max(busy)
-    if spent < _LEAST_S / 2:
+    if spent < LEAST_S / 2:
         return _said(Limit.UNKNOWN, "network", "nothing arrives, and no storage is waited for: look at the network")
     return _said(Limit.STALLED, where, said, [_seconds("waited for storage", spent)], _LOOK_AT_STORAGE)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import TypeAdapter
 
 from headrace.api.signing.legs import NAMES
+from headrace.api.transfers.diagnosis import LEAST_S
 from headrace.client import models as m
 from headrace.client.text import bit_rate
 
@@ -90,6 +91,9 @@ def judged(transfer: str, state: m.TransferState, legs: list[m.ProbeLeg], bounds
     if by.diagnosis is not None:
         evidence += by.diagnosis.evidence
         said += f" ({SHOWN[leg]}: {by.diagnosis.said})"
+    if short := [one for one in legs if one.rate_bps and one.seconds < LEAST_S]:
+        least = min(one.seconds for one in short)
+        said += f"; the shortest leg took {least:.1f} s, so this may be chance: let each leg move more bytes"
     remedy = by.diagnosis.remedy if by.diagnosis else []
     return shown.model_copy(update={"tightest": tightest, "said": said, "evidence": evidence, "remedy": remedy})
 
