@@ -363,6 +363,28 @@ async def test_no_list_scans_or_sorts_a_long_table(filled: Site) -> None:
                 assert along or few, (name, read, statement)
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("each_store", ["sqlite"], indirect=True)
+async def test_for_whom_an_open_plan_waits_is_told_by_an_index_alone(filled: Site) -> None:
+    stewart = await steward(filled)
+    inbox: tuple[List, ...] = (lambda port: port.plans(awaiting_me=True), lambda port: port.plan_counts())
+    for one in inbox:
+        with told() as statements:
+            await one(stewart.port)
+        limited = [(statement, parameters) for statement, parameters in statements if "LIMIT" in statement]
+        reads = {read for one in limited for read in searches_of(store_of(filled), *one) if "expires>?" in read}
+        assert {read.partition(" (")[0] for read in reads} == {
+            "SEARCH plans USING COVERING INDEX ix_plans_state_unstarted_expires"
+        }
+
+
+def searches_of(store: URL, statement: str, parameters: Any) -> list[str]:  # noqa: ANN401 - the driver's
+    """By which indexes a statement finds plans, by the store's own word."""
+    with dialect_of(store).reading_engine(store).connect() as connection:
+        explained = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+    return [detail for _, _, _, detail in explained if detail.startswith("SEARCH plans ")]
+
+
 def steps_of(store: URL, statement: str, parameters: Any) -> int:  # noqa: ANN401 - the driver's
     """How many hundreds of steps of SQLite's machine a statement takes; it takes some ten for a row that it passes."""
     counted = 0

@@ -151,7 +151,9 @@ class Plans:
             known = await whose.known(tx)
             if awaiting_me:
                 waiting = (await self._awaiting(tx, caller, select(PlanRow))).where(*known.conditions(PlanRow))
-                ways = [Way(waiting.where(visible_to(caller)), PlanRow.id, PlanRow.created)]
+                # What one may approve, one may see: only an assistant that sees no more than its own work may not.
+                seen = [visible_to(caller)] if rights_of(caller).only_planned_by is not None else []
+                ways = [Way(waiting.where(*seen), PlanRow.id, PlanRow.created)]
                 if states:
                     ways = [way.where(or_(*self._states(states))) for way in ways]
             else:
@@ -279,7 +281,8 @@ class Plans:
     async def _awaiting(self, tx: Tx, caller: Caller, query: Select[_T]) -> Select[_T]:
         """Others' plans that are open, still miss an approval of the caller's, and that nobody refused."""
         query = self._approvable(caller, query)
-        begun = list(await tx.scalars(self._approvable(caller, select(PlanRow)).where(_APPROVED)))
+        # Few have an approval, so that is asked first.
+        begun = list(await tx.scalars(self._approvable(caller, select(PlanRow).where(_APPROVED))))
         statuses = [status for _, status in await self._statuses(tx, begun)] if begun else []
         enough = [status.id for status in statuses if not awaits(status, caller.principal)]
         return query.where(PlanRow.id.not_in(enough)) if enough else query

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final, Literal
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, column_property, mapped_column
 
 from headrace.api.store.base import Base, Names, Sequence, Utc
@@ -20,7 +20,14 @@ class PlanRow(Base):
     __table_args__ = (
         Index("ix_plans_requester_created", "requester", "created", "id"),
         Index("ix_plans_requester_state_unstarted_created", "requester", "state", "unstarted", "created", "id"),
-        Index("ix_plans_state_unstarted_expires", "state", "unstarted", "expires"),
+        # Of the few that are open, with all that tells for whom they wait: a plan itself is some 10 KB.
+        Index(
+            "ix_plans_state_unstarted_expires",
+            *_OPEN,
+            *("created", "id", "requester", "token_made_by", "policy_version"),
+            sqlite_where=text("unstarted IS 1"),
+            postgresql_where=text("unstarted IS true"),
+        ),
         Index("ix_plans_unstarted_created", "unstarted", "created", "id"),
         Index("ix_plans_base", "base"),
         # A person's by endpoint or assistant, with what else a list asks of them: no row is read that does not fit.
