@@ -3,10 +3,11 @@
 import asyncio
 import json
 import os
+import select
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -268,6 +269,95 @@ async def test_what_the_other_kernel_has_not_taken_is_not_sent(syslog: Syslog, m
         with pytest.raises(TimeoutError):
             await asyncio.to_thread(line.send, messages)
         (await shaking).close()
+
+
+async def test_what_a_server_takes_and_does_not_read_is_told_does_not_count_and_is_sent_again(
+    tmp_path: Path, syslog: Syslog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(syslog_module, "PATIENCE_S", 1)
+    listener, context = listening(syslog)
+    later = replace(syslog, port=listener.getsockname()[1], process=None)
+    hanging = asyncio.create_task(asyncio.to_thread(take_and_read_nothing, listener, context))
+    try:
+        async with site_that_sends(tmp_path, later) as site:
+            async with asyncio.timeout(LIMIT_S):
+                while "does not read it" not in getattr(elsewhere_of(site).away, "said", ""):
+                    await elsewhere_of(site).send()
+                    site.clock.shift += timedelta(seconds=CONFIRM_S)
+            waiting = (await newest(site)).sequence
+            for _ in range(2):  # it takes the next connection, too
+                await elsewhere_of(site).send()
+            [cause] = [one for one in (await site.ada.port.health()).causes if one.code == "audit_unsent"]
+            assert f"{waiting:,} wait" in cause.sentence
+            assert (await figures(site))["headrace_audit_unsent"] == waiting
+            assert f"audit events can't be sent to localhost:{later.port}" in caplog.text
+            monkeypatch.undo()
+            listener.shutdown(socket.SHUT_RDWR)
+            for connection in await hanging:
+                connection.close()
+            listener.close()
+            syslog.kill()
+            later.start()
+            await sent(site, later)
+            assert (await site.ada.port.health()).causes == []
+            assert verdict(later, (await site.ada.port.health()).key).intact
+    finally:
+        listener.close()
+        later.kill()
+
+
+def take_and_read_nothing(listener: socket.socket, context: ssl.SSLContext) -> list[ssl.SSLSocket]:
+    """Shake hands with everybody until the listener ends; return what was connected."""
+    taken = []
+    while True:
+        try:
+            taken.append(context.wrap_socket(listener.accept()[0], server_side=True))
+        except ssl.SSLError:
+            continue
+        except OSError:
+            return taken
+
+
+def read_and_answer(connection: ssl.SSLSocket) -> None:
+    while connection.recv(4096):
+        pass
+    connection.unwrap()
+
+
+def read_and_go(connection: ssl.SSLSocket) -> None:
+    while connection.recv(4096):
+        pass
+
+
+def go_without_reading(connection: ssl.SSLSocket) -> None:
+    select.select([connection], [], [], LIMIT_S)
+
+
+@pytest.mark.parametrize(
+    ("does", "ends"),
+    [
+        (read_and_answer, nullcontext()),
+        (read_and_go, nullcontext()),
+        (go_without_reading, pytest.raises(ConnectionError)),
+    ],
+)
+async def test_a_connection_ends_well_when_the_server_has_read_all_of_it(
+    syslog: Syslog, does: Callable[[ssl.SSLSocket], None], ends: AbstractContextManager[object]
+) -> None:
+    listener, context = listening(syslog)
+    with listener:
+
+        def serve() -> None:
+            with context.wrap_socket(listener.accept()[0], server_side=True) as connection:
+                does(connection)
+
+        serving = asyncio.create_task(asyncio.to_thread(serve))
+        line = SyslogLine(Receiver("localhost", listener.getsockname()[1], str(syslog.ca)))
+        with ends:
+            await asyncio.to_thread(line.send, [Message("2026-11-23T06:00:00.000Z", "test", b"said")])
+            await asyncio.to_thread(line.finish)
+        await serving
+    assert not line.is_open()
 
 
 def listening(syslog: Syslog, receive_buffer: int = 65_536) -> tuple[socket.socket, ssl.SSLContext]:

@@ -2,8 +2,9 @@
 
 The chain in the store is what waits to be sent: all that is kept beside it is the number of the last event that has
 arrived. Syslog has no answer that says so, and a server may look at who sends only after it has taken the first
-messages: an event counts as arrived when the server's kernel has acknowledged it and the server has left the connection
-open for `CONFIRM_S` after that. Else it is sent again, and is the same twice. While too much waits, nothing starts.
+messages, or hang while its kernel takes them: what a connection has brought counts as arrived when the server has left
+it open for `CONFIRM_S` and has then answered its end, which it reads behind all of that. Else it is sent again, and is
+the same twice. While too much waits, nothing starts.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 SEND_S: Final = 1
 """Between two looks for what is new."""
 CONFIRM_S: Final = 5
-"""For how long the server must leave the connection open before what it was sent counts."""
+"""For how long the server must leave a connection open before its end is asked for, and what it brought counts."""
 HEAD_S: Final = 60
 """A head is sent at least so often, so that silence tells something."""
 _TURN_S: Final = 30
@@ -71,9 +72,11 @@ class Elsewhere:
         self._most = most_unsent
         self._sending = asyncio.Lock()
         self._reached: int | None = None
-        """The last event that was sent over the connection that is open; `None` without one."""
-        self._unconfirmed: list[tuple[int, datetime]] = []
-        """Up to which events, and when, that connection has brought what does not count yet."""
+        """The last event that was sent; `None` where what is known to have arrived tells."""
+        self._unconfirmed: datetime | None = None
+        """Since when there is a connection that has brought what does not count yet."""
+        self._read: int | None = None
+        """Up to which event the server has read what is not noted yet."""
         self._last_head: datetime | None = None
         self.away: Away | None = None
         self.unsent = 0
@@ -116,25 +119,21 @@ class Elsewhere:
         self._line.close()
 
     async def _send(self) -> None:
-        if not await asyncio.to_thread(self._line.is_open):
-            refused = bool(self._unconfirmed)
-            self._forget()
-            if refused:
-                raise ConnectionError(_REFUSED)
+        if self._unconfirmed is not None and not await asyncio.to_thread(self._line.is_open):
+            raise ConnectionError(_REFUSED)
         await self._confirm()
         until = self._steady() + timedelta(seconds=_TURN_S)
         while (events := await self._next()) and self._steady() < until:
             last = events[-1]
             await self._write([_message(event) for event in events], last)
         await self._send_head_again()
-        if self.away is not None and not self._unconfirmed:
+        if self.away is not None and self._unconfirmed is None:
             _log.info("audit events are sent to %s again", self.name)
             self.away = None
 
     def _forget(self) -> None:
         """Begin anew after what is known to have arrived."""
-        self._reached = self._last_head = None
-        self._unconfirmed.clear()
+        self._reached = self._last_head = self._unconfirmed = None
 
     async def _write(self, messages: list[Message], last: Row[Any]) -> None:
         """Send messages, and the signed head of the last event; while the key can't be used, without it."""
@@ -146,7 +145,7 @@ class Elsewhere:
             pass  # health tells it; the next head covers these events, too
         await asyncio.to_thread(self._line.send, messages)
         self._reached, self._last_head = last.sequence, self._steady()
-        self._unconfirmed.append((last.sequence, self._steady()))
+        self._unconfirmed = self._unconfirmed or self._steady()
 
     async def _send_head_again(self) -> None:
         if self._last_head is not None and self._steady() >= self._last_head + timedelta(seconds=HEAD_S):
@@ -155,14 +154,16 @@ class Elsewhere:
             await self._write([], reached[0])
 
     async def _confirm(self) -> None:
-        """Note what has been with the other host for long enough."""
+        """Have the server read what a connection brought that has been open for long enough, and note it."""
         before = self._steady() - timedelta(seconds=CONFIRM_S)
-        arrived = [sequence for sequence, at in self._unconfirmed if at <= before]
-        if arrived:
+        if self._unconfirmed is not None and self._unconfirmed <= before:
+            await asyncio.to_thread(self._line.finish)
+            self._read, self._unconfirmed = self._reached, None
+        if self._read is not None:
             async with self._database.write() as tx:
-                await tx.execute(_NOTED, {"id": 1, "sequence": arrived[-1]})
+                await tx.execute(_NOTED, {"id": 1, "sequence": self._read})
             # Not before: what could not be noted is noted the next time.
-            del self._unconfirmed[: len(arrived)]
+            self._read = None
 
     async def _next(self) -> list[Row[Any]]:
         async with self._database.read() as tx:

@@ -1,8 +1,9 @@
 """Syslog over TLS (RFC 5424 in the frames of RFC 5425), to one receiver.
 
-Syslog has no answer that says what was kept. What this knows is that the kernel of the receiver's host has acknowledged
-every byte, and whether the receiver has ended the connection since: with TLS 1.3 it may refuse a client's certificate
-after it was sent the first messages.
+Syslog has no answer that says what was kept. What this knows while a connection is open is that the kernel of the
+receiver's host has acknowledged every byte, and whether the receiver has ended the connection since: with TLS 1.3 it
+may refuse a client's certificate after it was sent the first messages. That the receiver itself has read them is known
+when it answers the end of the connection (RFC 5425, section 4.4): one that hangs leaves them with its kernel.
 """
 
 import fcntl
@@ -18,7 +19,7 @@ from dataclasses import dataclass
 from typing import Final
 
 PATIENCE_S: Final = 10
-"""For a connection, and for what was written to be acknowledged."""
+"""For a connection, for what was written to be acknowledged, and for the receiver to read it."""
 _ACKNOWLEDGED_S: Final = 0.005
 """Between two looks at what is not acknowledged yet."""
 _AUDIT_INFO: Final = 13 * 8 + 6
@@ -90,8 +91,19 @@ class SyslogLine:
                 self.close()
                 raise
 
+    def finish(self) -> None:
+        """End the connection once the server has read all that was sent; raises `OSError`, and then it may not have."""
+        with self._one_at_a_time:
+            if self._connection is None:
+                message = "the connection has ended"
+                raise ConnectionError(message)
+            try:
+                _wait_until_read(self._connection)
+            finally:
+                self.close()
+
     def close(self) -> None:
-        """End the connection."""
+        """Let the connection go, whatever was read."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -123,6 +135,19 @@ def _has_ended(connection: ssl.SSLSocket) -> bool:
         return True
     finally:
         connection.settimeout(PATIENCE_S)
+
+
+def _wait_until_read(connection: ssl.SSLSocket) -> None:
+    """Say the end, and wait for the other side's: it comes to that behind everything else."""
+    try:
+        connection.unwrap()
+    except TimeoutError:
+        message = f"the server takes what it is sent and does not read it: it answered no end for {PATIENCE_S} s"
+        raise TimeoutError(message) from None
+    except OSError as error:
+        # An end without its last word counts, too: with something unread, the kernel there would have reset it.
+        if not isinstance(error, ssl.SSLEOFError) and error.errno != 0:
+            raise
 
 
 def _wait_until_acknowledged(connection: ssl.SSLSocket) -> None:
