@@ -129,6 +129,25 @@ def test_what_has_ended_is_run_again_as_it_was_or_changed_first(house: House) ->
     expect(state(page, "Complete")).to_be_visible(timeout=LONG_MS)
 
 
+def test_streams_that_were_set_are_set_again_and_seen(house: House) -> None:
+    ada = house.people["ada"]
+    intent = {"action": "copy", "source": "krios1:/run42/movie.tiff", "destination": "archive:/tuned/"}
+    plan = ada.call("POST", "/plans", {"intent": intent, "tuning": {"streams": 3, "unit_bytes": 1 << 20}})
+    ready = ada.call("GET", f"/plans/{plan['id']}?wait_s=30")
+    transfer = str(ada.call("POST", "/transfers", {"plan_digest": ready["digest"]})["id"])
+    ada.until(transfer, "complete")
+    page = house.page("ada", f"/transfers/{transfer}")
+    page.get_by_role("button", name="Run again").click()
+    expect(page).to_have_url(re.compile("/plans/"))
+    expect(page.get_by_text("3, set for this transfer")).to_be_visible(timeout=LONG_MS)
+    page.goto(f"{house.url}/transfers/{transfer}")
+    page.get_by_role("button", name="Change and run").click()
+    expect(page.get_by_role("textbox", name="Streams")).to_have_value("3")
+    expect(page.get_by_role("textbox", name="Unit of large files")).to_have_value("1 MiB")
+    page.get_by_role("button", name="Make the plan").click()
+    expect(page.get_by_text("3, set for this transfer")).to_be_visible(timeout=LONG_MS)
+
+
 def test_that_a_transfer_has_ended_is_told_on_every_other_page(house: House) -> None:
     ada = house.people["ada"]
     transfer = ada.run(f"{MOVIE}elsewhere/, {SLOW}", until="running")

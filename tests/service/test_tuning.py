@@ -47,3 +47,14 @@ async def test_streams_that_were_set_are_what_nodes_open_and_the_level_is_said(s
     await put_in_force(site, LINKED)
     await until_streams(site, sent, 5)
     assert (await site.ada.port.transfer(sent.id)).tuning == own.tuning
+
+
+@pytest.mark.anyio
+async def test_who_answers_a_question_keeps_the_streams_that_were_set_with_it(site: Site) -> None:
+    large_set(site, files=1)
+    asks = await planned(site, m.PlanRequest(words="copy lab:/set to nowhere", tuning=m.Tuning(streams=5)))
+    assert asks.state is m.PlanState.ASK
+    for said, streams in ((None, 5), (m.Tuning(streams=2), 2)):
+        answer = m.PlanRequest(words=f"copy lab:/set to archive:/{streams}", answers=asks.id, tuning=said)
+        asks = await planned(site, answer)
+        assert asks.tuning.streams == m.Tuned(value=streams, level="transfer")

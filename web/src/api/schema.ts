@@ -3967,7 +3967,7 @@ export interface components {
             probe?: components["schemas"]["ProbeBounds"] | null;
             /** Timezone */
             timezone?: string | null;
-            /** @description what is set for this transfer; of a change, null keeps what the earlier plan has */
+            /** @description what is set for this transfer; of a change or an answer, null keeps what the earlier plan has */
             tuning?: components["schemas"]["Tuning"] | null;
             /** Words */
             words?: string | null;

@@ -10,7 +10,7 @@ import { endpointsQuery, meQuery, planQuery } from "../api/queries";
 import type { Interpretation, PlanRequest } from "../api/schema";
 import { fromSearch, requestOf, sameRequest, toSearch, type Asked } from "../plan/asked";
 import { Browser } from "../plan/Browser";
-import { fromIntent, toIntent } from "../plan/intent";
+import { fromIntent, toIntent, toTuning } from "../plan/intent";
 import { IntentForm } from "../plan/IntentForm";
 import { PlanSection } from "../plan/PlanSection";
 import { WordsBar } from "../plan/WordsBar";
@@ -82,7 +82,10 @@ export function NewTransfer() {
     mutationFn: async ({ request, from }: { request: PlanRequest; from: Asked }) => {
       // Enter may come before the words are read. What they ask back or refuse shows under them, and makes no plan.
       if (from.rules === "words" && unread(await client.query(interpretQuery(from.text))) !== null) return null;
-      return answer(api.POST("/api/v1/plans", { body: { ...request, answers: answers ?? asking(client, made), timezone: ZONE } }));
+      const answered = answers ?? asking(client, made);
+      // The form says all of it: without a word, an answer keeps what was set with the question.
+      const tuning = from.rules === "form" && answered !== undefined ? (request.tuning ?? {}) : request.tuning;
+      return answer(api.POST("/api/v1/plans", { body: { ...request, tuning, answers: answered, timezone: ZONE } }));
     },
     onSuccess: (plan, { from }) => {
       if (plan === null) return;
@@ -174,7 +177,8 @@ async function intoWords(asked: Asked): Promise<{ asked: Asked; note: string | n
   const { intent, lacks } = toIntent(asked.draft);
   if (intent === null) return { asked: { ...asked, text: "" }, note: t("new.note.formLacks", { why: t(`new.blocked.${lacks}`) }) };
   const { canonical_sentence: text } = await answer(api.POST("/api/v1/interpretations", { body: { intent, timezone: ZONE } }));
-  return { asked: { ...asked, text: text ?? "" }, note: text == null ? t("new.note.noWords") : null };
+  const said = toTuning(asked.draft) === null ? null : t("new.note.tuned");
+  return { asked: { ...asked, text: text ?? "" }, note: text == null ? t("new.note.noWords") : said };
 }
 
 function asParam(view: NewView): NewView | undefined {

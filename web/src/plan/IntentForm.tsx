@@ -2,10 +2,12 @@
 
 import { Checkbox, NativeSelect, SegmentedControl, Switch, Text, Textarea, TextInput } from "@mantine/core";
 import type { Endpoint } from "../api/schema";
+import { useState } from "react";
 import { fromField } from "../format/time";
 import { parseBytes, parseRate } from "../format/units";
 import { t } from "../i18n";
-import { ACTIONS, COMPARES, CONFLICTS, given, PRESERVES, VERIFIES, type Draft } from "./intent";
+import { TuningFields } from "../quality/TuningFields";
+import { ACTIONS, COMPARES, CONFLICTS, EMPTY, given, PRESERVES, VERIFIES, type Draft } from "./intent";
 import classes from "./IntentForm.module.css";
 import { Resulting } from "./Resulting";
 
@@ -16,6 +18,8 @@ interface Part {
 
 export function IntentForm({ draft, endpoints, onChange }: { draft: Draft; endpoints: readonly Endpoint[]; onChange: (draft: Draft) => void }) {
   const change = (part: Partial<Draft>) => onChange({ ...draft, ...part });
+  // What was set is seen; later it is opened and closed by hand alone.
+  const [open] = useState(() => MORE.some((name) => JSON.stringify(draft[name]) !== JSON.stringify(EMPTY[name])));
   return (
     <div className={classes.form}>
       <div className={classes.wide}>
@@ -49,7 +53,7 @@ export function IntentForm({ draft, endpoints, onChange }: { draft: Draft; endpo
         error={given(draft.rate, parseRate) === undefined ? t("form.rate.bad") : null}
         onChange={(event) => change({ rate: event.currentTarget.value })}
       />
-      <details className={classes.wide}>
+      <details className={classes.wide} open={open}>
         <summary>{t("form.more")}</summary>
         <More draft={draft} change={change} />
       </details>
@@ -116,6 +120,8 @@ function When({ label, value, onChange }: { label: string; value: string; onChan
   );
 }
 
+const MORE = ["minSize", "maxSize", "after", "before", "verify", "compare", "preserve", "encryption", "deleteExtraneous", "streams", "unit"] as const;
+
 function More({ draft, change }: Part) {
   return (
     <div className={classes.form}>
@@ -152,6 +158,7 @@ function More({ draft, change }: Part) {
           onChange={(event) => change({ deleteExtraneous: event.currentTarget.checked })}
         />
       </div>
+      <TuningFields of={draft} change={change} />
     </div>
   );
 }

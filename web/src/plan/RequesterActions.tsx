@@ -10,6 +10,7 @@ import { planQuery } from "../api/queries";
 import type { Confirmation, Plan } from "../api/schema";
 import { t } from "../i18n";
 import { Act, Card, Copyable, Failure } from "../ui/basics";
+import { ownTuning } from "../quality/tuning";
 import { refusal } from "../ui/permissions";
 import { useProof } from "../ui/proof";
 import { Prose } from "../ui/Prose";
@@ -124,13 +125,15 @@ function Drop({ plan }: { plan: Plan }) {
 }
 
 /** Where a probe is asked for again: by its intent alone it would be a copy. */
-function probing({ intent, probe }: Plan) {
-  return intent != null && probe != null ? ({ to: "/endpoints", search: { probe: ofPlan(intent, probe) } } as const) : null;
+function probing({ intent, probe, tuning }: Plan) {
+  return intent != null && probe != null ? ({ to: "/endpoints", search: { probe: ofPlan(intent, probe, ownTuning(tuning)) } } as const) : null;
 }
 
-function asAsked({ words, intent }: Plan): Address & { view?: "form" } {
-  if (words != null) return { words };
-  return intent != null ? { view: "form", form: toAddress(fromIntent(intent)) } : {};
+function asAsked({ words, intent, tuning }: Plan): Address & { view?: "form" } {
+  const own = ownTuning(tuning);
+  // No words say what is set of streams and units: the form keeps it.
+  if (words != null && (own === null || intent == null)) return { words };
+  return intent != null ? { view: "form", form: toAddress(fromIntent(intent, own)) } : {};
 }
 
 function Confirm({ plan, digest }: { plan: Plan; digest: string }) {

@@ -11,6 +11,10 @@ describe("a draft", () => {
     ["size", { minSize: "many" }],
     ["size", { maxSize: "10 Gb" }],
     ["time", { after: "?" }],
+    ["streams", { streams: "65" }],
+    ["streams", { streams: "many" }],
+    ["unit", { unit: "3 MiB" }],
+    ["unit", { unit: "128 KiB" }],
     ["source", { source: " " }],
     ["destination", { destination: "" }],
   ] as const)("with a bad %s is no intent, and never one without that limit", (lacks, part) =>
@@ -34,12 +38,20 @@ describe("a draft", () => {
     if (intent !== null) expect(toIntent(fromIntent({ ...intent, ...odd })).intent).toEqual({ ...intent, ...odd });
   });
 
+  it("asks for the streams and the unit that it was made with, beside its intent", () => {
+    const { intent } = toIntent(whole);
+    const draft = intent === null ? whole : fromIntent(intent, { streams: 4, unit_bytes: 2 ** 19 });
+    expect(draft).toMatchObject({ streams: "4", unit: "512 KiB" });
+    expect(requestOf({ text: "", draft, rules: "form" }).request).toMatchObject({ intent: { source: "a:/x" }, tuning: { streams: 4, unit_bytes: 2 ** 19 } });
+    expect(requestOf({ text: "", draft: whole, rules: "form" }).request).toMatchObject({ tuning: null });
+  });
+
   it("deletes nothing extra unless it is a sync", () => {
     expect(toIntent({ ...whole, action: "copy", deleteExtraneous: true }).intent?.delete_extraneous).toBe(false);
   });
 
   it("survives an address, and what an address may not hold is left out", () => {
-    const draft: Draft = { ...whole, rate: "3 gigs", onConflict: "skip", preserve: [], encryption: false, unseen: { priority: "low", window: ["22:00", "06:00"], start: null, deadline: null, repeat: null } };
+    const draft: Draft = { ...whole, rate: "3 gigs", onConflict: "skip", preserve: [], encryption: false, streams: "9", unit: "a lot", unseen: { priority: "low", window: ["22:00", "06:00"], start: null, deadline: null, repeat: null } };
     expect(fromAddress(JSON.parse(JSON.stringify(toAddress(draft))))).toEqual(draft);
     expect(fromAddress({ action: "erase", preserve: "all", encryption: "no", source: { a: 1 } })).toEqual(EMPTY);
     expect(fromAddress("form")).toBeUndefined();

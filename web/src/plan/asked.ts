@@ -1,7 +1,7 @@
 /** What is asked for on the page of a new transfer: words, or the form; whichever was edited last rules, and the other follows it. */
 
 import type { PlanRequest } from "../api/schema";
-import { EMPTY, fromAddress, toAddress, toIntent, type Draft, type Lack } from "./intent";
+import { EMPTY, fromAddress, toAddress, toIntent, toTuning, type Draft, type Lack } from "./intent";
 
 export interface Asked {
   text: string;
@@ -27,7 +27,7 @@ export function toSearch({ text, draft, rules }: Asked): Address {
 export function requestOf({ text, draft, rules }: Asked): { request: PlanRequest; lacks: null } | { request: null; lacks: Lack | "words" } {
   if (rules === "words") return text.trim() === "" ? { request: null, lacks: "words" } : { request: { words: text }, lacks: null };
   const { intent, lacks } = toIntent(draft);
-  return intent === null ? { request: null, lacks } : { request: { intent }, lacks: null };
+  return intent === null ? { request: null, lacks } : { request: { intent, tuning: toTuning(draft) }, lacks: null };
 }
 
 export function sameRequest(asked: Asked): string {

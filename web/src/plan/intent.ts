@@ -1,9 +1,10 @@
 /** A transfer being asked for, as the form holds it: what people type stays text until the plan is made. */
 
-import type { TransferIntent } from "../api/schema";
+import type { TransferIntent, Tuning } from "../api/schema";
 import { join, splitLocation } from "../format/path";
 import { fromField, toField } from "../format/time";
 import { bytes, parseBytes, parseRate, rate } from "../format/units";
+import { parseStreams, parseUnit, set, unitText } from "../quality/tuning";
 import { oneOf, text } from "../search";
 
 export const ACTIONS = ["copy", "sync", "move"] as const satisfies readonly TransferIntent["action"][];
@@ -31,6 +32,9 @@ export interface Draft {
   preserve: TransferIntent["preserve"];
   encryption: boolean;
   deleteExtraneous: boolean;
+  /** Beside the intent: no words say these two. */
+  streams: string;
+  unit: string;
   /** What words can say and the form does not show. */
   unseen: Pick<TransferIntent, "start" | "deadline" | "window" | "repeat" | "priority">;
 }
@@ -52,10 +56,12 @@ export const EMPTY: Draft = {
   preserve: [...PRESERVES],
   encryption: true,
   deleteExtraneous: false,
+  streams: "",
+  unit: "",
   unseen: { priority: "normal" },
 };
 
-export type Lack = "source" | "destination" | "rate" | "size" | "time";
+export type Lack = "source" | "destination" | "rate" | "size" | "time" | "streams" | "unit";
 
 /** The intent of a draft, or what it lacks: what can't be read is never left out. */
 export function toIntent(draft: Draft): { intent: TransferIntent; lacks: null } | { intent: null; lacks: Lack } {
@@ -68,6 +74,8 @@ export function toIntent(draft: Draft): { intent: TransferIntent; lacks: null } 
   if (least === undefined || most === undefined) return lacks("size");
   const [after, before] = [given(draft.after, fromField), given(draft.before, fromField)];
   if (after === undefined || before === undefined) return lacks("time");
+  if (given(draft.streams, parseStreams) === undefined) return lacks("streams");
+  if (given(draft.unit, parseUnit) === undefined) return lacks("unit");
   const intent: TransferIntent = {
     ...draft.unseen,
     action: draft.action,
@@ -90,12 +98,17 @@ export function toIntent(draft: Draft): { intent: TransferIntent; lacks: null } 
   return { intent, lacks: null };
 }
 
+/** What a draft sets beside its intent; nothing where it leaves both to the service. */
+export function toTuning(draft: Pick<Draft, "streams" | "unit">): Tuning | null {
+  return set({ streams: given(draft.streams, parseStreams) ?? null, unit_bytes: given(draft.unit, parseUnit) ?? null });
+}
+
 /** Null for an empty field, undefined for one that can't be read. */
 export function given<T>(field: string, parse: (text: string) => T | null): T | null | undefined {
   return field.trim() === "" ? null : (parse(field) ?? undefined);
 }
 
-export function fromIntent(intent: TransferIntent): Draft {
+export function fromIntent(intent: TransferIntent, tuning: Tuning | null = null): Draft {
   const { start, deadline, window, repeat, priority } = intent;
   return {
     action: intent.action,
@@ -114,6 +127,8 @@ export function fromIntent(intent: TransferIntent): Draft {
     preserve: intent.preserve,
     encryption: intent.encryption,
     deleteExtraneous: intent.delete_extraneous,
+    streams: tuning?.streams?.toString() ?? "",
+    unit: tuning?.unit_bytes == null ? "" : unitText(tuning.unit_bytes),
     unseen: { start, deadline, window, repeat, priority },
   };
 }
@@ -161,6 +176,8 @@ export function fromAddress(value: unknown): Draft | undefined {
     preserve: Array.isArray(kept) ? PRESERVES.filter((one) => kept.includes(one)) : EMPTY.preserve,
     encryption: field("encryption") !== false,
     deleteExtraneous: field("deleteExtraneous") === true,
+    streams: words("streams"),
+    unit: words("unit"),
     unseen: unseenOf(field("unseen")),
   };
 }

@@ -1,7 +1,7 @@
 import { MantineProvider } from "@mantine/core";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
-import { fireEvent, render, screen, within } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { useState, type ReactNode } from "react";
 import { expect, it, vi } from "vitest";
@@ -12,7 +12,7 @@ import { Counts } from "./Counts";
 import { lossesQuery } from "./dry-run";
 import { Losses } from "./Losses";
 import { IntentForm } from "./IntentForm";
-import { EMPTY, type Draft } from "./intent";
+import { EMPTY, fromAddress, type Draft } from "./intent";
 import { PlanBadge } from "../ui/state";
 import { ApproverActions } from "./ApproverActions";
 import { RequesterActions } from "./RequesterActions";
@@ -91,6 +91,21 @@ it("a plan that is over offers to ask again, and nothing else", async () => {
   await show(<RequesterActions plan={{ ...plan, words: "copy a:/x to b:/y", state_reason: "refused", next_step: { kind: "plan_again", by: "you", message: "It was refused." } }} stale={false} />);
   expect(start()).toBeNull();
   expect(screen.getByRole("link", { name: "Ask for it again" }).getAttribute("href")).toContain("/new?words=");
+});
+it("streams and units that were set are seen in the form that asks for them again", async () => {
+  const intent = { action: "copy", source: "a:/x", destination: "b:/y", priority: "normal", encryption: true, verify: "default", compare: "size-mtime", delete_extraneous: false } as const;
+  const tuned: Plan = {
+    ...plan, words: "copy a:/x to b:/y", intent: { ...intent, include: [], exclude: [], preserve: [] }, tuning: { streams: { value: 4, level: "transfer" }, unit_bytes: { value: 2 ** 24, level: "site" } },
+    next_step: { kind: "plan_again", by: "you", message: "It was refused." },
+  };
+  await show(<RequesterActions plan={tuned} stale={false} />);
+  const link = new URL(screen.getByRole("link", { name: "Ask for it again" }).getAttribute("href") ?? "", "http://here");
+  const form = fromAddress(JSON.parse(link.searchParams.get("form") ?? "null"));
+  expect(form).toMatchObject({ source: "a:/x", streams: "4", unit: "" });
+  cleanup();
+  await show(<IntentForm draft={form ?? EMPTY} endpoints={[]} onChange={vi.fn()} />);
+  expect(screen.getByRole("textbox", { name: "Streams" })).toHaveProperty("value", "4");
+  expect(screen.getByText("More choices").closest("details")?.open).toBe(true);
 });
 it("a plan that asks back, found again on its own page, leads back to its words", async () => {
   const asks: Plan = { ...plan, state: "ask", words: "copy it again", next_step: { kind: "answer", by: "you", message: "It asks questions." } };

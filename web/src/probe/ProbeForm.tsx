@@ -9,6 +9,7 @@ import type { Endpoint } from "../api/schema";
 import { parseRate } from "../format/units";
 import { t } from "../i18n";
 import { given } from "../plan/intent";
+import { TuningFields } from "../quality/TuningFields";
 import { Act, Failure } from "../ui/basics";
 import { known, requestOf, secondsOf, sizeOf, USUAL, type Address, type Asked, type ProbeRequest } from "./asked";
 
@@ -79,6 +80,7 @@ function Form({ asked: address, endpoints, blocked }: Pick<Props, "endpoints" | 
         error={given(asked.rate, parseRate) === undefined ? t("form.rate.bad") : null}
         onChange={(event) => change({ rate: event.currentTarget.value })}
       />
+      <TuningFields of={asked} change={change} />
       {plan.isError && <Failure error={plan.error} />}
       <Act type="submit" mt="md" size="sm" blocked={blocked ?? (lacks === null ? null : t(`probe.form.lacks.${lacks}`))} loading={plan.isPending}>
         {t("probe.form.plan")}

@@ -1,27 +1,29 @@
 /** A probe being asked for, as its form holds it: what people type stays text until the plan is made. */
 
-import type { Endpoint, Plan, ProbeBounds, TransferIntent } from "../api/schema";
+import type { Endpoint, Plan, ProbeBounds, TransferIntent, Tuning } from "../api/schema";
 import { splitLocation } from "../format/path";
 import { bytes, parseBytes, parseRate, rate } from "../format/units";
-import { EMPTY, given, toIntent, written } from "../plan/intent";
+import { EMPTY, given, toIntent, toTuning, written } from "../plan/intent";
+import { unitText } from "../quality/tuning";
 import { text } from "../search";
 
-const FIELDS = ["source", "read", "destination", "written", "seconds", "size", "rate"] as const;
+const FIELDS = ["source", "read", "destination", "written", "seconds", "size", "rate", "streams", "unit"] as const;
 
 /** `source` and `destination` name endpoints, `read` and `written` paths there. */
 export type Asked = Record<(typeof FIELDS)[number], string>;
 export type Address = Partial<Asked>;
 
 /** What the service takes when nothing is said. */
-export const USUAL: Asked = { source: "", read: "/", destination: "", written: "/", seconds: "10", size: "4 GiB", rate: "" };
+export const USUAL: Asked = { source: "", read: "/", destination: "", written: "/", seconds: "10", size: "4 GiB", rate: "", streams: "", unit: "" };
 const MOST_SECONDS = 600;
 const LEAST_BYTES = 2 ** 20;
 const MOST_BYTES = 2 ** 40;
 
-export type Lack = "source" | "destination" | "path" | "seconds" | "size" | "rate";
+export type Lack = "source" | "destination" | "path" | "seconds" | "size" | "rate" | "streams" | "unit";
 export interface ProbeRequest {
   intent: TransferIntent;
   probe: ProbeBounds;
+  tuning: Tuning | null;
 }
 
 /** What the service is asked to plan, or which field has to be mended first. */
@@ -36,8 +38,10 @@ export function requestOf(asked: Asked): { request: ProbeRequest; lacks: null } 
   if (size === null) return lacks("size");
   if (given(asked.rate, parseRate) === undefined) return lacks("rate");
   const places = { source: `${asked.source}:${asked.read}`, destination: `${asked.destination}:${asked.written}` };
-  const { intent } = toIntent({ ...EMPTY, ...places, rate: asked.rate });
-  return intent === null ? lacks("path") : { request: { intent, probe: { max_seconds: seconds, max_bytes: size } }, lacks: null };
+  const { rate, streams, unit } = asked;
+  const { intent, lacks: what } = toIntent({ ...EMPTY, ...places, rate, streams, unit });
+  if (intent === null) return lacks(what === "streams" || what === "unit" ? what : "path");
+  return { request: { intent, probe: { max_seconds: seconds, max_bytes: size }, tuning: toTuning(asked) }, lacks: null };
 }
 
 export function secondsOf(field: string): number | null {
@@ -51,7 +55,7 @@ export function sizeOf(field: string): number | null {
 }
 
 /** What a plan of a probe was made of, for the form. */
-export function ofPlan(intent: NonNullable<Plan["intent"]>, bounds: ProbeBounds): Address {
+export function ofPlan(intent: NonNullable<Plan["intent"]>, bounds: ProbeBounds, tuning: Tuning | null): Address {
   const [from, to] = [splitLocation(intent.source), splitLocation(intent.destination)];
   return {
     source: from?.endpoint ?? "",
@@ -61,6 +65,8 @@ export function ofPlan(intent: NonNullable<Plan["intent"]>, bounds: ProbeBounds)
     seconds: String(bounds.max_seconds),
     size: binary(bounds.max_bytes) ?? written(bounds.max_bytes, bytes, parseBytes, "B"),
     rate: written(intent.rate_limit_bps, rate, parseRate, "bit/s"),
+    streams: tuning?.streams?.toString() ?? "",
+    unit: tuning?.unit_bytes == null ? "" : unitText(tuning.unit_bytes),
   };
 }
 

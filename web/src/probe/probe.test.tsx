@@ -51,13 +51,16 @@ it.each([
   ["size", { size: "2 TiB" }],
   ["size", { size: "" }],
   ["rate", { rate: "fast" }],
+  ["streams", { streams: "0" }],
+  ["unit", { unit: "1 B" }],
 ] as const)("a probe lacks its %s with %o, and nothing is asked for", (lacks, part) => {
   expect(requestOf({ ...whole, ...part })).toEqual({ request: null, lacks });
 });
 
 it("what a plan was made of comes back as it was, through the address", () => {
-  const request = made({ ...whole, read: "/raw", written: "/2026", seconds: "30", size: "20 GB", rate: "5 Gb/s" });
-  const address = fromAddress({ ...ofPlan(request.intent, request.probe), more: 1 });
+  const request = made({ ...whole, read: "/raw", written: "/2026", seconds: "30", size: "20 GB", rate: "5 Gb/s", streams: "4", unit: "16 MiB" });
+  expect(request.tuning).toEqual({ streams: 4, unit_bytes: 2 ** 24 });
+  const address = fromAddress({ ...ofPlan(request.intent, request.probe, request.tuning), more: 1 });
   expect(requestOf({ ...USUAL, ...address })).toEqual({ request, lacks: null });
   expect(Object.keys(address ?? {})).not.toContain("more");
   expect(fromAddress("raw")).toBeUndefined();
@@ -83,7 +86,7 @@ it("who may ask for nothing is told why", async () => {
 
 const probes: Plan = {
   id: "pl_1", state: "expired", state_reason: "expired", requester: "pn_1", created: "2026-01-01T00:00:00Z", surveyed_entries: 0, danger: [], questions: [], refusals: [], notes: [], confirmed: false, approvals: [],
-  summary: "", needs: [], next_step: { kind: "plan_again", by: "you", message: "It expired." }, allowed_actions: [], names_withheld: false, warnings: [], quotas: [], origins: [], tuning: {}, ...made(whole),
+  summary: "", needs: [], next_step: { kind: "plan_again", by: "you", message: "It expired." }, allowed_actions: [], names_withheld: false, warnings: [], quotas: [], origins: [], ...made(whole), tuning: {},
 };
 
 it("a probe that has run is run again as a probe, and a copy as a copy", async () => {

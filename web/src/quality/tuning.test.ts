@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { tuningRows } from "./tuning";
+import { ownTuning, tuningRows } from "./tuning";
 
 it("says what is set and where, and nothing of what nodes choose", () => {
   expect(tuningRows({})).toEqual([]);
@@ -8,4 +8,9 @@ it("says what is set and where, and nothing of what nodes choose", () => {
     ["Unit of large files", "256 KiB, set for the site"],
   ]);
   expect(tuningRows({ streams: null, unit_bytes: { value: 2 ** 24, level: "transfer" } })).toEqual([["Unit of large files", "16 MiB, set for this transfer"]]);
+});
+
+it("takes for asked what was set for the transfer itself, and not what its endpoints or the site set", () => {
+  expect(ownTuning({ streams: { value: 4, level: "transfer" }, unit_bytes: { value: 2 ** 24, level: "site" } })).toEqual({ streams: 4, unit_bytes: null });
+  expect(ownTuning({ streams: { value: 4, level: "pair" } })).toBeNull();
 });

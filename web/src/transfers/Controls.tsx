@@ -101,8 +101,8 @@ function Again({ transfer }: { transfer: Transfer }) {
   });
   const change = useMutation({
     mutationFn: () => askedBefore(client, transfer),
-    onSuccess: ({ intent, probe }) =>
-      navigate(probe === null ? { to: "/new", search: { view: "form", form: toAddress(fromIntent(intent)) } } : { to: "/endpoints", search: { probe: ofPlan(intent, probe) } }),
+    onSuccess: ({ intent, probe, tuning }) =>
+      navigate(probe === null ? { to: "/new", search: { view: "form", form: toAddress(fromIntent(intent, tuning)) } } : { to: "/endpoints", search: { probe: ofPlan(intent, probe, tuning) } }),
   });
   // The service refuses to make a copy of a probe's places; here a probe is asked for anew as one.
   const blocked = transfer.probe && transfer.ended != null ? null : refusal(transfer, "run_again");

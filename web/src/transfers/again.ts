@@ -1,22 +1,25 @@
-/** A transfer that is asked for once more: its own intent, as a new plan or in the form. A probe stays a probe. */
+/** A transfer that is asked for once more: its own intent and tuning, as a new plan or in the form. A probe stays a probe. */
 
 import type { QueryClient } from "@tanstack/react-query";
 import { answer, api } from "../api/client";
 import { planQuery } from "../api/queries";
-import type { Plan, ProbeBounds, Transfer, TransferIntent } from "../api/schema";
+import type { Plan, ProbeBounds, Transfer, TransferIntent, Tuning } from "../api/schema";
 import { t } from "../i18n";
+import { ownTuning } from "../quality/tuning";
 
 export interface AskedBefore {
   intent: TransferIntent;
   /** Of a probe: without it, the same intent is a copy. */
   probe: ProbeBounds | null;
+  /** What was set for that transfer itself; what its pair of endpoints or the site sets holds without being said. */
+  tuning: Tuning | null;
 }
 
 /** What a transfer was made of. Times that have passed are left out: they were for that run. */
 export async function askedBefore(client: QueryClient, { plan }: Pick<Transfer, "plan">): Promise<AskedBefore> {
-  const { intent, probe } = await client.query(planQuery(plan));
+  const { intent, probe, tuning } = await client.query(planQuery(plan));
   if (intent == null) throw new Error(t("control.run_again.gone"));
-  return { intent: forNow(intent, Date.now()), probe: probe ?? null };
+  return { intent: forNow(intent, Date.now()), probe: probe ?? null, tuning: ownTuning(tuning) };
 }
 
 export function forNow(intent: TransferIntent, now: number): TransferIntent {

@@ -3,9 +3,9 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from "@tanstack/react-router";
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { failedQuery, meQuery } from "../api/queries";
-import type { Me, Progress, Transfer, TransferIntent } from "../api/schema";
-import { forNow } from "./again";
+import { failedQuery, meQuery, planQuery } from "../api/queries";
+import type { Me, Plan, Progress, Transfer, TransferIntent } from "../api/schema";
+import { askedBefore, forNow } from "./again";
 import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
 import { FailedFiles } from "./FailedFiles";
@@ -120,6 +120,17 @@ it("what is run again keeps no times that have passed", () => {
     compare: "size-mtime", delete_extraneous: false, start: "2026-01-01T06:00:00Z", deadline: "2026-01-01T18:00:00Z",
   };
   expect(forNow(intent, Date.parse("2026-01-01T12:00:00Z"))).toEqual({ ...intent, start: null });
+});
+
+it("what is run again keeps the streams and units that were set for it, beside what was asked for", async () => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  const intent: TransferIntent = {
+    action: "copy", source: "a:/x", destination: "b:/y", include: [], exclude: [], rate_limit_bps: 3_000_000, priority: "normal", encryption: true, verify: "default",
+    compare: "size-mtime", delete_extraneous: false, preserve: [],
+  };
+  const plan: Partial<Plan> = { id: "pl_1", intent, tuning: { streams: { value: 4, level: "transfer" }, unit_bytes: { value: 2 ** 24, level: "pair" } } };
+  client.setQueryData<Partial<Plan>>(planQuery("pl_1").queryKey, plan);
+  expect(await askedBefore(client, { plan: "pl_1" })).toEqual({ intent: { ...intent, start: null, deadline: null }, probe: null, tuning: { streams: 4, unit_bytes: null } });
 });
 
 it.each([["one's own transfer", "pn_1", null], ["the transfer of somebody else", "pn_2", "Give a reason: it is kept with the transfer."]])("to pause %s", async (_, requester, needs) => {

@@ -130,6 +130,8 @@ export const running = {
   "probe.form.lacks.seconds": "A leg takes 1 to 600 s.",
   "probe.form.lacks.size": "A leg moves 1 MiB to 1 TiB.",
   "probe.form.lacks.source": "Choose the source's endpoint.",
+  "probe.form.lacks.streams": "Write how many streams, from 1 to 64.",
+  "probe.form.lacks.unit": "A unit is a power of two from 256 KiB to 1 GiB.",
   "probe.form.noEndpoint": "There is no endpoint yet.",
   "probe.form.open": "Probe a way",
   "probe.form.plan": "Plan the probe",

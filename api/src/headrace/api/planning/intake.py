@@ -92,7 +92,7 @@ class Intake:
         now = self._core.clock()
         async with self._core.database.write() as tx:
             base = await self._base(tx, caller, request.plan)
-            await self._drop_answered(tx, caller, request.answers)
+            answered = await self._drop_answered(tx, caller, request.answers)
             row = PlanRow(
                 id=plan,
                 state=m.PlanState.SURVEYING,
@@ -117,7 +117,7 @@ class Intake:
                 created=now,
                 intent=m.PlannedIntent.of(request.intent) if request.intent else None,
                 probe=request.probe,
-                tuning=_tuning(request, base),
+                tuning=_tuning(request, base or answered),
                 summary="Being planned.",
             )
             row.card = card.model_dump_json()
@@ -136,14 +136,16 @@ class Intake:
             await self._drop(tx, caller, row)
         return await self._plans.get(caller, plan, document=False)
 
-    async def _drop_answered(self, tx: Tx, caller: Caller, plan: str | None) -> None:
-        """Drop the plan whose questions a new request answers, if it still asks and the caller may."""
+    async def _drop_answered(self, tx: Tx, caller: Caller, plan: str | None) -> PlanRow | None:
+        """Drop the plan whose questions a new request answers, if it still asks and the caller may; return it then."""
         if plan is None:
-            return
+            return None
         row = await self._plans.row(tx, caller, plan)
         may = objection_to(await self._plans.status(tx, row), caller.principal, "drop") is None
         if row.state == m.PlanState.ASK and may:
             await self._drop(tx, caller, row)
+            return row
+        return None
 
     async def _drop(self, tx: Tx, caller: Caller, row: PlanRow) -> None:
         row.state = m.PlanState.DROPPED
@@ -330,10 +332,10 @@ def _check_probe(request: m.PlanRequest) -> None:
         raise ServiceError(Code.INVALID_REQUEST, message, fields=more)
 
 
-def _tuning(request: m.PlanRequest, base: PlanRow | None) -> m.EffectiveTuning:
-    """Return what is set with the plan itself: of a change, what the earlier plan had unless it says something."""
-    if request.tuning is None and base is not None:
-        return of_transfer(m.Plan.model_validate_json(base.card).tuning.own())
+def _tuning(request: m.PlanRequest, before: PlanRow | None) -> m.EffectiveTuning:
+    """Return what is set with the plan itself: what the one before had unless a change or an answer says something."""
+    if request.tuning is None and before is not None:
+        return of_transfer(m.Plan.model_validate_json(before.card).tuning.own())
     return of_transfer(request.tuning)
 
 

@@ -54,7 +54,8 @@ class PlanRequest(Model):
         default=None, description="only measure, with an `intent` that copies: its places, ceiling and priority count"
     )
     tuning: Tuning | None = Field(
-        default=None, description="what is set for this transfer; of a change, null keeps what the earlier plan has"
+        default=None,
+        description="what is set for this transfer; of a change or an answer, null keeps what the earlier plan has",
     )
 
 
