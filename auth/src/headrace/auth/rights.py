@@ -132,6 +132,14 @@ class Rights:
 
         Raises `not_allowed`, `not_found`.
         """
+        changes = await self.check_publishing(by, proposal, digest)
+        with an_admin_stays():
+            if not await self._identities.publish(proposal):
+                raise AuthError(AuthCode.NOT_FOUND, _GONE)
+        return changes
+
+    async def check_publishing(self, by: Principal, proposal: str, digest: str) -> Sequence[RightsChange]:
+        """Answer whose rights a proposal would change that `by` may publish; raises what `publish` does."""
         need_admin(by)
         proposed = await self._identities.proposal()
         if proposed is None or (proposed.id, proposed.digest) != (proposal, digest):
@@ -141,9 +149,6 @@ class Rights:
         changes = await self.preview(by, proposed.bindings)
         if any(one.before.id == by.id and Role.ADMIN not in one.after.roles for one in changes):
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
-        with an_admin_stays():
-            if not await self._identities.publish(proposal):
-                raise AuthError(AuthCode.NOT_FOUND, _GONE)
         return changes
 
     async def _somebody_else(self, by: Principal) -> str:

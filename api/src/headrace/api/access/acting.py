@@ -311,6 +311,7 @@ class Acting:
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""
         async with self._may("create_join_token") as caller:
+            await self._do.nodes.check_joining(request)
             await self._do.proofs.of(caller, "create_join_token", "", request)
             return await self._do.nodes.create_join_token(caller, request)
 
@@ -323,6 +324,7 @@ class Acting:
         """As in the port."""
         async with self._may("rotate_node") as caller:
             id_, meant = await self._do.nodes.meant(node)
+            await self._do.nodes.check_rotating(id_)
             await self._do.proofs.of(caller, "rotate_node", meant, request)
             return await self._do.nodes.rotate(caller, id_, request)
 
@@ -402,7 +404,7 @@ class Acting:
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         async with self._may("publish_policy") as caller:
-            agreed = await self._do.policies.digest(version)
+            agreed = await self._do.policies.publishable(caller, version)
             said = await self._do.proofs.unstated(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
             tell = partial(self._do.submissions.parts.signer.publish, said)
             return await self._do.policies.publish(caller, version, agreed, tell)
@@ -435,7 +437,7 @@ class Acting:
     async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
         """As in the port; what runs gets its new share at once."""
         async with self._may("publish_qos") as caller:
-            agreed = await self._do.qos.digest(version)
+            agreed = await self._do.qos.publishable(caller, version)
             said = await self._do.proofs.of(caller, "publish_qos", f"{version} {agreed}", proof or m.Proven())
             published = await self._do.qos.publish(caller, version, agreed, said.kind)
             await self._do.shares.renew()

@@ -397,6 +397,8 @@ class People:
         """Let groups give what another administrator has proposed."""
         proposed = await self._auth.rights.proposal(caller.principal)
         agreed = proposed.digest if proposed else ""
+        with acting(caller):
+            await self._auth.rights.check_publishing(caller.principal, proposal, agreed)
         await self._proofs.of(caller, "publish_group_bindings", f"{proposal} {agreed}", proof)
         with self._changing(caller):
             changes = await self._auth.rights.publish(caller.principal, proposal, agreed)

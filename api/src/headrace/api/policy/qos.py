@@ -17,7 +17,7 @@ from headrace.api.policy.calendars import Calendar, Hours, Together
 from headrace.api.policy.links import Path, path_of
 from headrace.api.policy.qos_rules import BUILT_IN, STANDING, problems_of, read
 from headrace.api.policy.share_texts import refused_by_nodes
-from headrace.api.policy.version_log import Called, VersionLog
+from headrace.api.policy.version_log import Called, VersionLog, digest
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointNameRow, NodeRow, PolicyRow, QosRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
@@ -195,6 +195,15 @@ class QosVersions(VersionLog[QosRow, InForce]):
             document = await _require(tx, found, self._core.clock())
             row = await self._store(tx, caller, text.text, text.note)
         return _shown(row, document)
+
+    async def publishable(self, caller: Caller, version: str) -> str:
+        """Return the SHA-256 of the text of a version that the caller may publish; refuses another as `publish`."""
+        text = await self._text(version)
+        agreed, found = digest(text.encode()), await asyncio.to_thread(read, text)
+        async with self._core.database.read() as tx:
+            await self._to_publish(tx, caller, version, agreed, text)
+            await _require(tx, found, self._core.clock())
+        return agreed
 
     async def publish(self, caller: Caller, version: str, agreed: str, proof: str) -> m.QosVersion:
         """Put a version in force whose text has the digest `agreed`; its author can't. It is checked again."""

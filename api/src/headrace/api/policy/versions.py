@@ -119,6 +119,18 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
         async with self._core.database.write() as tx:
             return _view(await self._store(tx, caller, text.text, text.note))
 
+    async def publishable(self, caller: Caller, version: str) -> str:
+        """Return the SHA-256 of the text of a version that the caller may publish; refuses another as `publish` does.
+
+        So nobody is asked for a proof of what can't be.
+        """
+        text = await self._text(version)
+        agreed = digest(text.encode())
+        async with self._core.database.read() as tx:
+            await self._to_publish(tx, caller, version, agreed, text)
+        _require_sound(version, await asyncio.to_thread(self._checked, text))
+        return agreed
+
     async def publish(
         self, caller: Caller, version: str, agreed: str, tell: Callable[[str], Document]
     ) -> m.PolicyVersion:
@@ -132,13 +144,7 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
         async with self._publishing:
             async with self._core.database.write() as tx:
                 row = await self._to_publish(tx, caller, version, agreed, text)
-                parsed = self._with_known_classes(parsed)
-                if isinstance(parsed, PolicyProblems):
-                    raise ServiceError(
-                        Code.POLICY_INVALID,
-                        f"version {version} no longer passes its checks; the first problem {_first_error(parsed)}; "
-                        "propose a mended text",
-                    )
+                parsed = _require_sound(version, self._with_known_classes(parsed))
                 if row.state == "retired":
                     return _view(await self._store(tx, caller, row.text, f"back to version {version}"))
                 statement = tell(row.text)
@@ -184,6 +190,16 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
         policies = PolicySet.parse(text)
         ran = run_examples(policies) if isinstance(policies, PolicySet) else ()
         return self._checked(text), [m.PolicyExample(line=one.line, failure=one.failure) for one in ran]
+
+
+def _require_sound(version: str, parsed: PolicySet | PolicyProblems) -> PolicySet:
+    if isinstance(parsed, PolicyProblems):
+        raise ServiceError(
+            Code.POLICY_INVALID,
+            f"version {version} no longer passes its checks; the first problem {_first_error(parsed)}; "
+            "propose a mended text",
+        )
+    return parsed
 
 
 def _first_error(parsed: PolicyProblems) -> str:

@@ -221,6 +221,16 @@ class Nodes:
 
     # -- joining --
 
+    async def check_joining(self, request: m.JoinTokenRequest) -> None:
+        """Refuse a token that `create_join_token` would refuse."""
+        async with self._core.database.read() as tx:
+            await self._require_free_name(tx, request.name)
+
+    async def check_rotating(self, node: str) -> None:
+        """Refuse a token that `rotate` would refuse."""
+        async with self._core.database.read() as tx:
+            await self._rotating(tx, node)
+
     async def create_join_token(self, caller: Caller | None, request: m.JoinTokenRequest) -> m.JoinToken:
         """Make a one-time token with which one node may join under `request.name`."""
         async with self._core.database.write() as tx:
@@ -230,12 +240,16 @@ class Nodes:
     async def rotate(self, caller: Caller, node: str, request: m.RotationRequest) -> m.JoinToken:
         """Make a one-time token with which this node takes another key."""
         async with self._core.database.write() as tx:
-            row = await self._row(tx, node)
-            if row.state == "revoked":
-                raise ServiceError(
-                    Code.NODE_REVOKED, f"node `{row.name}` was revoked; remove it, and let it join with a new token"
-                )
+            row = await self._rotating(tx, node)
             return await self._make_token(tx, caller, row.name, request.valid_s, replaces=row.id)
+
+    async def _rotating(self, tx: Tx, node: str) -> NodeRow:
+        row = await self._row(tx, node)
+        if row.state == "revoked":
+            raise ServiceError(
+                Code.NODE_REVOKED, f"node `{row.name}` was revoked; remove it, and let it join with a new token"
+            )
+        return row
 
     async def _make_token(
         self, tx: Tx, caller: Caller | None, name: str, valid_s: int, *, replaces: str | None = None
