@@ -1,7 +1,9 @@
 """A process of several that may lead and can't: it waits, says why, and leads when it can."""
 
 import asyncio
+import logging
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -13,8 +15,12 @@ from tests.servers.postgres import Postgres
 
 from headrace.api.app import many
 from headrace.api.app.answering import answering
+from headrace.api.app.leader_file import begin_to_lead
 from headrace.api.app.many import OneOfMany
+from headrace.api.http import relay
 from headrace.api.settings import Settings
+from headrace.api.store.address import store_url
+from headrace.api.store.leader_lock import LeaderLock
 
 
 @pytest.mark.anyio
@@ -25,15 +31,7 @@ async def test_a_process_leads_once_there_is_room_and_the_database_takes_changes
     database, port = postgres.migrated(), free_port()
     name = str(make_url(database).database)
     with mounted(tmp_path / "data", "24m") as data:
-        settings = Settings(
-            data=data,
-            database=database,
-            listen="127.0.0.1:0",
-            peer_listen="127.0.0.1:0",
-            hub_listen="127.0.0.1:0",
-            public_url="http://127.0.0.1:8470",
-            metrics_listen=f"127.0.0.1:{port}",
-        )
+        settings = replace(one_of_many(data, database), metrics_listen=f"127.0.0.1:{port}")
         await asyncio.to_thread(fill, data / "ballast")
         await asyncio.to_thread(postgres.tell, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         with answering(settings) as place:
@@ -51,6 +49,71 @@ async def test_a_process_leads_once_there_is_room_and_the_database_takes_changes
             finally:
                 process._ending.set()  # noqa: SLF001 - as SIGTERM does
                 await running
+
+
+def one_of_many(data: Path, database: str) -> Settings:
+    return Settings(
+        data=data,
+        database=database,
+        listen="127.0.0.1:0",
+        peer_listen="127.0.0.1:0",
+        hub_listen="127.0.0.1:0",
+        public_url="http://127.0.0.1:8470",
+    )
+
+
+class Told(logging.Handler):
+    """What a log says, line by line."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines = asyncio.Queue[str]()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.put_nowait(record.getMessage())
+
+
+@pytest.mark.anyio
+async def test_the_log_of_a_process_that_follows_names_a_leader_that_stands_still_and_says_what_to_do(
+    tmp_path: Path, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(many, "_REMIND_S", 0.0)
+    monkeypatch.setattr(relay, "_PROBE_S", 1.0)
+    (tmp_path / "data").mkdir(mode=0o700)
+    settings = one_of_many(tmp_path / "data", postgres.migrated())
+    leader, tls = begin_to_lead("127.0.0.1", 0)
+    over, told = asyncio.Event(), Told()
+
+    async def stand_still_once_it_was_reached(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if process._announced:  # noqa: SLF001 - the process has said that it passes on
+            await over.wait()
+        writer.write(b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    holds = LeaderLock(store_url(settings.database, settings.data))
+    assert await holds.lead()
+    logging.getLogger(many.__name__).addHandler(told)
+    with answering(settings) as place:
+        process = OneOfMany(place, as_json=True, recover_admin=False)
+        async with await asyncio.start_server(stand_still_once_it_was_reached, "127.0.0.1", 0, ssl=tls) as server:
+            port = server.sockets[0].getsockname()[1]
+            replace(leader, port=port).write(settings.data)
+            running = asyncio.create_task(process.run())
+            try:
+                async with asyncio.timeout(60):
+                    while "led the site last" not in (line := await told.lines.get()):
+                        pass
+            finally:
+                logging.getLogger(many.__name__).removeHandler(told)
+                over.set()
+                process._ending.set()  # noqa: SLF001 - as SIGTERM does
+                await running
+                await holds.close()
+    assert line == (
+        f"process {leader.pid} on the host `{leader.on}` led the site last, and does not answer within 1 s at "
+        f"https://127.0.0.1:{port}; if it stands still, end it (`kill -9`), and another process takes over"
+    )
 
 
 async def until_said(monitoring: httpx2.AsyncClient, wanted: str) -> None:

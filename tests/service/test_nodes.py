@@ -102,8 +102,11 @@ async def test_a_join_token_expires(quiet_site: Site) -> None:
 
 @pytest.mark.anyio
 async def test_two_nodes_cannot_have_one_name(site: Site) -> None:
-    with refused("name_taken"):
+    with refused("name_taken") as told:
         await site.ada.port.create_join_token(m.JoinTokenRequest(name="left"))
+    lost = "if that node has lost its state folder, make it a new token with `headrace ca rotate left`"
+    assert lost in told.value.problem.detail
+    assert (await site.ada.port.rotate_node("left", m.RotationRequest())).token, "that command does it"
 
 
 @pytest.mark.anyio
