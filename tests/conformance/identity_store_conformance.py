@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import pytest
-from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION, TOKEN
+from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION, TOKEN, session_of
 
 from headrace.auth import (
     SIGNED_OUT_KEPT,
@@ -146,7 +146,7 @@ async def who_is_disabled_stays_out_until_enabled_and_comes_back_with_what_count
     assert back is not None
     assert (back.state, set(back.roles)) == ("active", {Role.REQUESTER})
     assert await stores.people.person("pn_alice") == back
-    assert await stores.people.session(SESSION.hash) is None
+    assert await session_of(stores.people, SESSION.hash) is None
     assert await stores.identities.enable("pn_alice") == back
     assert await stores.identities.enable("pn_nobody") is None
     await stores.people.disable("pn_alice")

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 import pytest
-from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION
+from tests.conformance.people_store_conformance import ADA, GRACE, INVITATION, LATER, NOW, SESSION, session_of
 
 from headrace.auth import MAX_PASSKEYS, Grounds, PasskeyRecord, PasskeyStore, PeopleStore, TooMany
 
@@ -117,9 +117,9 @@ async def a_session_ends_with_the_passkey_that_began_it_whatever_was_shown_in_it
     assert await stores.people.add_session(begun, Grounds(passkey=KEY.id))
     assert await stores.people.add_factors(begun.hash, "passkey", begun.factors, other.id)
     assert await store.remove_passkey(ADA.id, other.id)
-    assert await stores.people.session(begun.hash) == begun
+    assert await session_of(stores.people, begun.hash) == begun
     assert await store.remove_passkey(ADA.id, KEY.id)
-    assert await stores.people.session(begun.hash) is None
+    assert await session_of(stores.people, begun.hash) is None
 
 
 async def a_passkey_that_is_gone_or_anothers_shows_nothing(stores: Stores) -> None:
@@ -130,7 +130,7 @@ async def a_passkey_that_is_gone_or_anothers_shows_nothing(stores: Stores) -> No
     assert await store.remove_passkey(ADA.id, KEY.id)
     for passkey in (KEY.id, "b-key"):
         assert not await stores.people.add_factors(SESSION.hash, "passkey", frozenset({"passkey"}), passkey)
-    assert await stores.people.session(SESSION.hash) == SESSION
+    assert await session_of(stores.people, SESSION.hash) == SESSION
 
 
 async def who_is_disabled_or_begins_anew_has_none(stores: Stores) -> None:

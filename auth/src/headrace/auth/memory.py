@@ -177,10 +177,6 @@ class MemoryPeopleStore:
         self._sessions[session.hash] = session
         return True
 
-    async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the field's name
-        """See `PeopleStore`."""
-        return self._sessions.get(hash)
-
     async def whose_session(self, hash: str) -> tuple[SessionRecord, PersonRecord] | None:  # noqa: A002 - the field's name
         """See `PeopleStore`."""
         known = self._sessions.get(hash)

@@ -434,10 +434,6 @@ class PeopleStore(Protocol):
         """
         ...
 
-    async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the field's name
-        """Find a session."""
-        ...
-
     async def whose_session(self, hash: str) -> tuple[SessionRecord, PersonRecord] | None:  # noqa: A002 - the field's name
         """Find a session and its person, in one look: every call of somebody who is signed in begins with it."""
         ...

@@ -297,12 +297,6 @@ class SqlPeopleStore:
             await self._note_own(tx, m.AuditKind.SIGNED_IN, session.person, how)
             return True
 
-    async def session(self, hash: str) -> SessionRecord | None:  # noqa: A002 - the port's name
-        """As in the port."""
-        async with self._database.read() as tx:
-            row = await tx.get(SessionRow, hash)
-            return _session(row) if row else None
-
     async def whose_session(self, hash: str) -> tuple[SessionRecord, PersonRecord] | None:  # noqa: A002 - the port's name
         """As in the port."""
         for session, person in await self._database.ask(_WHOSE_SESSION, {"hash": hash}):
