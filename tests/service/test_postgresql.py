@@ -1,6 +1,7 @@
 """A service on PostgreSQL: what may go wrong between it and its database."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
@@ -17,11 +18,13 @@ from tests.servers.postgres import Postgres, postgres_running
 from tests.servers.site import PASSWORD, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_transfers import small_set
+from typer.testing import CliRunner
 
 from headrace.api.access import health, metrics
 from headrace.api.access.health import FRESH
 from headrace.api.app.service import Service
 from headrace.api.app.web import create_app
+from headrace.api.audit.command import audit
 from headrace.api.errors import CannotStart
 from headrace.api.http import people_routes
 from headrace.api.http.guard import Origins
@@ -261,3 +264,32 @@ async def test_a_database_that_is_too_old_or_orders_texts_otherwise_is_refused(
     database: Any = SimpleNamespace(exec_driver_sql=asked)
     with pytest.raises(CannotStart, match=said) if said else nullcontext():
         postgresql.require_fit(database)
+
+
+async def test_the_command_that_verifies_the_audit_chain_notices_what_was_altered_removed_or_cut_off(
+    quiet_site: Site, postgres: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await quiet_site.person("bob", "viewer")
+    await quiet_site.use_cases.audit.export_head()
+    settings = quiet_site.settings
+    await quiet_site.service.close()
+    monkeypatch.setenv("HEADRACE_DATABASE", settings.database)
+
+    def verdict(*altered: str) -> tuple[int, bool, int | None]:
+        for statement in altered:
+            postgres.tell(statement, name_of(quiet_site))
+        run = CliRunner().invoke(audit, ["verify", "--data", str(settings.data), "--json"])
+        found = json.loads(run.stdout)
+        return run.exit_code, found["intact"], found["broken_at"]
+
+    assert await asyncio.to_thread(verdict, "CREATE TABLE kept AS SELECT * FROM audit") == (0, True, None)
+    for altered, broken_at in (
+        ("UPDATE audit SET body = replace(body, 'service_started', 'service_stopped') WHERE sequence = 1", 1),
+        ("UPDATE audit SET person = 'pn_other' WHERE sequence = 2", 2),
+        ("UPDATE audit SET hash = replace(hash, 'a', 'b') WHERE sequence = 3", 3),
+        ("DELETE FROM audit WHERE sequence = 2", 2),
+        ("DELETE FROM audit WHERE sequence > 3", 4),
+    ):
+        assert await asyncio.to_thread(verdict, altered) == (1, False, broken_at), altered
+        put_back = ("DELETE FROM audit", "INSERT INTO audit SELECT * FROM kept")
+        assert await asyncio.to_thread(verdict, *put_back) == (0, True, None)
