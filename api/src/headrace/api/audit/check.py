@@ -2,8 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from threading import Event
@@ -111,9 +112,10 @@ def verify_store(
             return verify_store(url, head, stopped=stopped)
         if since is not None and head is not None and head.sequence <= since.sequence:
             head = None if _hash_of(connection, head.sequence) == head.hash else head
-        records = _records(connection, since.sequence if since else 0, altered, stopped)
         checked = (since.sequence, since.hash) if since else None
-        verdict = verify_chain(records, head.hash if head else None, checked=checked)
+        # Closed at once where the chain breaks: PostgreSQL keeps what was not read for an open cursor.
+        with closing(_records(connection, since.sequence if since else 0, altered, stopped)) as records:
+            verdict = verify_chain(records, head.hash if head else None, checked=checked)
     return _verdict(verdict, altered, since)
 
 
@@ -149,19 +151,21 @@ def _hash_of(connection: Connection, sequence: int) -> str | None:
     return connection.scalar(select(_ROWS.hash).where(_ROWS.sequence == sequence))
 
 
-def _records(connection: Connection, after: int, altered: list[int], stopped: Callable[[], bool]) -> Iterator[bytes]:
+def _records(
+    connection: Connection, after: int, altered: list[int], stopped: Callable[[], bool]
+) -> Generator[bytes, None, None]:
     """Yield the chain's records; the first event whose columns disagree with its record goes to `altered`."""
     at = type_coerce(_ROWS.at, String)
     found = select(_ROWS.sequence, at, _ROWS.kind, _ROWS.person, _ROWS.subject, _ROWS.body, _ROWS.hash)
-    rows = connection.execute(found.where(_ROWS.sequence > after).order_by(_ROWS.sequence))
-    for sequence, at, kind, person, subject, body, hash_ in rows:
-        if stopped():
-            raise ServiceError(Code.SHUTTING_DOWN, "the service ends; check again when it is back")
-        record = str(body).encode()
-        searched = (str(sequence), at, kind, person, subject)
-        if not altered and (digest(record) != hash_ or _search_columns(record) != searched):
-            altered.append(int(sequence))
-        yield record
+    with connection.execute(found.where(_ROWS.sequence > after).order_by(_ROWS.sequence)) as rows:
+        for sequence, at, kind, person, subject, body, hash_ in rows:
+            if stopped():
+                raise ServiceError(Code.SHUTTING_DOWN, "the service ends; check again when it is back")
+            record = str(body).encode()
+            searched = (str(sequence), at, kind, person, subject)
+            if not altered and (digest(record) != hash_ or _search_columns(record) != searched):
+                altered.append(int(sequence))
+            yield record
 
 
 def _search_columns(record: bytes) -> tuple[object, ...] | None:
