@@ -2,13 +2,14 @@
 //!
 //! A name is moved there and never copied, so it takes no time and no space more than it had, and what is on another file system stays where
 //! it is. The folders of the trash are made durable before those that a name was taken from: whenever the power goes, a name is here or there.
+//! An attempt that is killed leaves the first of the two to the next one, which begins with it.
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use headrace_core::entry::Entry;
-use headrace_core::name::{MAX_COMPONENT_BYTES, RelPath, TRASH_NAME};
+use headrace_core::entry::{Entry, Kind};
+use headrace_core::name::{MAX_COMPONENT_BYTES, MAX_DEPTH, RelPath, TRASH_NAME};
 use headrace_core::trash::TrashFolder;
 use headrace_core::value::{Id, Label, Timestamp};
 use headrace_io::storage::{Existing, Folder, Metadata, Removal, Target};
@@ -32,6 +33,11 @@ pub struct TrashSpec {
     pub keep_days: u64,
 }
 
+/// A trash in which all is durable that earlier attempts of the transfer moved there.
+pub struct SettledTrash {
+    spec: TrashSpec,
+}
+
 /// The folder of one transfer in the trash of one root.
 pub struct Trash {
     target: Arc<dyn Target>,
@@ -41,14 +47,56 @@ pub struct Trash {
     made: Mutex<BTreeSet<RelPath>>,
     /// Folders of it that hold what is not durable there yet.
     touched: Mutex<BTreeSet<RelPath>>,
+    /// Why what was moved here may never be durable here.
+    lost: OnceLock<String>,
 }
 
-impl Trash {
+impl TrashSpec {
+    /// Make durable what earlier attempts of the transfer moved to the trash. To be done before an attempt makes anything else below the root
+    /// durable: that what they moved is gone where it was may be durable with it.
+    ///
+    /// # Errors
+    /// What the storage answers. A trash that can't be entered is none: it says so when it is opened.
+    pub fn settled(self) -> io::Result<SettledTrash> {
+        if let Some(trash) = self.existing()? {
+            let mut earlier = Vec::new();
+            trash.names(&mut |name| {
+                let is_ours =
+                    TrashFolder::parse(name).is_some_and(|it| it.transfer == self.transfer);
+                earlier.extend(is_ours.then(|| name.to_vec()));
+                true
+            })?;
+            for name in earlier {
+                let folder = trash.folder(&name)?;
+                if !self.target.sync_file_system(folder.device())? {
+                    sync_all(&*folder, 0)?;
+                }
+            }
+        }
+        Ok(SettledTrash { spec: self })
+    }
+
+    /// The trash of the root, if there is one that can be entered.
+    fn existing(&self) -> io::Result<Option<Arc<dyn Folder>>> {
+        let top = self.target.folder(&RelPath::root())?;
+        let found = top.entry(TRASH_NAME, RelPath::root())?;
+        if found.is_none_or(|found| found.kind != Kind::Dir) {
+            return Ok(None);
+        }
+        match top.folder(TRASH_NAME) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+            found => found.map(Some),
+        }
+    }
+}
+
+impl SettledTrash {
     /// Make the folder, durably. One that an earlier attempt made is used again, and keeps all that it holds as long as what comes now.
     ///
     /// # Errors
     /// What the storage answers.
-    pub fn open(spec: &TrashSpec, now: Timestamp) -> io::Result<Self> {
+    pub fn open(&self, now: Timestamp) -> io::Result<Trash> {
+        let spec = &self.spec;
         let top = spec.target.folder(&RelPath::root())?;
         ensure(&*top, TRASH_NAME)?;
         top.sync()?;
@@ -74,15 +122,18 @@ impl Trash {
         trash.sync()?;
         let name = folder.name();
         let folder = RelPath::from_components([TRASH_NAME, name.as_bytes()]);
-        Ok(Self {
+        Ok(Trash {
             target: Arc::clone(&spec.target),
             folder: folder.map_err(io::Error::other)?,
             name,
             made: Mutex::default(),
             touched: Mutex::default(),
+            lost: OnceLock::new(),
         })
     }
+}
 
+impl Trash {
     /// Its name, as statements say it.
     pub fn name(&self) -> Label {
         debug_assert!(self.name.len() <= MAX_COMPONENT_BYTES, "a day and an id");
@@ -99,6 +150,7 @@ impl Trash {
         path: &RelPath,
         expected: &dyn Fn(&Entry) -> bool,
     ) -> io::Result<Removal> {
+        self.check_settles()?;
         let name = path.file_name().unwrap_or_default();
         let to = self.place_of(&path.parent().unwrap_or_default())?;
         for _ in 0..=MAX_EMPTIED {
@@ -147,6 +199,7 @@ impl Trash {
     /// # Errors
     /// What the storage answers; the folder stays then.
     pub fn take_folder(&self, above: &dyn Folder, path: &RelPath) -> io::Result<()> {
+        self.check_settles()?;
         let name = path.file_name().unwrap_or_default();
         let was = above.entry(name, RelPath::root())?;
         let to = self.place_of(path)?;
@@ -175,8 +228,22 @@ impl Trash {
     /// Make durable what was moved here. Only then may the folders be made durable from which it came.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// What the storage answers, and from then on that it did: a sync that succeeds later says nothing of what was not written before.
     pub fn settle(&self) -> io::Result<()> {
+        self.check_settles()?;
+        self.sync_touched().inspect_err(|error| {
+            let _ = self.lost.set(error.to_string());
+        })
+    }
+
+    fn check_settles(&self) -> io::Result<()> {
+        let told = |why| format!("the trash could not be made durable: {why}");
+        self.lost
+            .get()
+            .map_or(Ok(()), |why| Err(io::Error::other(told(why))))
+    }
+
+    fn sync_touched(&self) -> io::Result<()> {
         let touched = std::mem::take(&mut *self.touched.lock());
         for folder in touched {
             match self.target.folder(&folder) {
@@ -263,6 +330,31 @@ fn emptied(error: io::Error) -> io::Error {
     }
 }
 
+/// Make a folder durable with all folders in it. Who removes them meanwhile has what they held.
+fn sync_all(folder: &dyn Folder, depth: usize) -> io::Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(io::Error::other("a folder in the trash is too deep"));
+    }
+    let mut synced = Ok(());
+    folder.names(&mut |name| {
+        synced = sync_below(folder, name, depth);
+        synced.is_ok()
+    })?;
+    synced?;
+    folder.sync()
+}
+
+fn sync_below(folder: &dyn Folder, name: &[u8], depth: usize) -> io::Result<()> {
+    let found = folder.entry(name, RelPath::root())?;
+    if found.is_none_or(|found| found.kind != Kind::Dir) {
+        return Ok(());
+    }
+    match folder.folder(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        below => sync_all(&*below?, depth + 1),
+    }
+}
+
 /// Make a folder, if nothing is there; whether it is new.
 fn ensure(above: &dyn Folder, name: &[u8]) -> io::Result<bool> {
     match above.make_folder(name) {
@@ -273,11 +365,16 @@ fn ensure(above: &dyn Folder, name: &[u8]) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use headrace_io::storage::simulated::Disk;
+    use headrace_io::storage::simulated::{Disk, Errno};
     use headrace_io::storage::{Holding, Writing};
 
     use super::*;
     use crate::session::tests_support::landing_spec;
+
+    fn open(spec: &TrashSpec) -> Trash {
+        let settled = spec.clone().settled().expect("durable");
+        settled.open(Timestamp::from_unix_ms(0)).expect("opened")
+    }
 
     #[test]
     fn a_name_that_the_power_left_where_it_was_and_in_the_trash_is_taken_again() {
@@ -300,7 +397,7 @@ mod tests {
             keep_days: 30,
         };
         let take = || {
-            let trash = Trash::open(&spec, Timestamp::from_unix_ms(0)).expect("opened");
+            let trash = open(&spec);
             let taken = trash.take(&*above, &path, &|_| true);
             trash.settle().expect("durable");
             taken.map_err(|error| error.kind())
@@ -318,6 +415,93 @@ mod tests {
             .expect("another file");
         assert_eq!(take(), Err(io::ErrorKind::AlreadyExists));
         assert!(above.inode_of(b"x").expect("readable").is_some());
+    }
+
+    /// A target with durable files in the folder `a` and at the top, and the trash of a transfer there.
+    fn with_files(disk: &Disk) -> (Arc<dyn Folder>, Arc<dyn Folder>, TrashSpec) {
+        let target: Arc<dyn Target> = Arc::new(disk.target("data"));
+        let root = target.folder(&RelPath::root()).expect("the root");
+        root.make_folder(b"a").expect("made");
+        let above = root.folder(b"a").expect("there");
+        for (folder, name) in [(&above, b"x"), (&above, b"y"), (&root, b"z")] {
+            let part = folder.create(name, Holding::Named, Writing::Buffered);
+            part.expect("a file").sync().expect("synced");
+        }
+        above.sync().expect("synced");
+        root.sync().expect("synced");
+        let spec = TrashSpec {
+            target,
+            transfer: "tr_1".parse().expect("an id"),
+            keep_days: 30,
+        };
+        (root, above, spec)
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::from_bytes(text.as_bytes()).expect("a path")
+    }
+
+    #[test]
+    fn invariant_5_what_a_killed_attempt_moved_is_durable_before_anything_of_the_next_one() {
+        for syncs_each in [false, true] {
+            let disk = Disk::default();
+            if syncs_each {
+                disk.sync_each();
+            }
+            let (root, above, spec) = with_files(&disk);
+            let trash = open(&spec);
+            for (folder, name) in [(&above, "a/x"), (&above, "a/y"), (&root, "z")] {
+                let taken = trash.take(&**folder, &path(name), &|_| true);
+                assert_eq!(taken.expect("taken"), Removal::Gone);
+            }
+            root.remove_folder(b"a").expect("nothing is in it");
+            // Killed here. The next attempt makes the root durable first of all, and the power goes.
+            let settled = spec.clone().settled().expect("durable");
+            root.sync().expect("synced");
+            disk.power_cycle(|| 0);
+            let trash = settled.open(Timestamp::from_unix_ms(0)).expect("opened");
+            for name in ["a/x", "a/y", "z"] {
+                let kept = trash.place_of(&path(name)).expect("a place");
+                let kept = spec.target.folder(&kept.parent().expect("a folder"));
+                let kept =
+                    kept.and_then(|kept| kept.inode_of(path(name).file_name().expect("a name")));
+                assert!(kept.is_ok_and(|kept| kept.is_some()), "{name} is nowhere");
+            }
+        }
+    }
+
+    #[test]
+    fn what_can_not_be_made_durable_here_stays_so_and_nothing_more_is_moved() {
+        let disk = Disk::default();
+        let (_, above, spec) = with_files(&disk);
+        let trash = open(&spec);
+        let take = |name: &str| trash.take(&*above, &path(name), &|_| true);
+        assert_eq!(take("a/x").expect("taken"), Removal::Gone);
+        disk.fail_once(0, Errno::IO);
+        trash.settle().expect_err("the disk failed");
+        let said = trash.settle().expect_err("once is enough").to_string();
+        assert!(said.contains("could not be made durable"), "{said}");
+        take("a/y").expect_err("it would be nowhere");
+        assert!(above.inode_of(b"y").expect("readable").is_some());
+        trash
+            .take_folder(&*above, &path("a/y"))
+            .expect_err("neither");
+        // The next attempt is told, too, as long as it is so.
+        disk.fail_once(0, Errno::IO);
+        assert!(spec.clone().settled().is_err());
+        assert!(spec.settled().is_ok());
+    }
+
+    #[test]
+    fn a_trash_that_is_no_folder_holds_nothing_that_was_moved() {
+        let disk = Disk::default();
+        let (root, _, spec) = with_files(&disk);
+        root.make_symlink(TRASH_NAME, b"a").expect("a symlink");
+        let settled = spec.settled().expect("nothing to do");
+        settled
+            .open(Timestamp::from_unix_ms(0))
+            .err()
+            .expect("not a folder");
     }
 
     #[test]
@@ -338,7 +522,7 @@ mod tests {
             transfer: "tr_1".parse().expect("an id"),
             keep_days: 30,
         };
-        let trash = Trash::open(&spec, Timestamp::from_unix_ms(0)).expect("opened");
+        let trash = open(&spec);
         let take = |name: &str| trash.take(&*above, &path(&format!("a/{name}")), &|_| true);
         let kept = format!(".headrace-trash/{}", trash.name());
         let held = || target.folder(&path(&format!("{kept}/a")));

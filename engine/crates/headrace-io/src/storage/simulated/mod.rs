@@ -50,6 +50,8 @@ struct State {
     illness: Option<Illness>,
     /// Every file has a name.
     names_all: bool,
+    /// No file system is synced as a whole.
+    syncs_each: bool,
 }
 
 /// What a disk does wrong while it has power.
@@ -109,6 +111,7 @@ impl Default for Disk {
             failures: 0,
             illness: None,
             names_all: false,
+            syncs_each: false,
         };
         Self {
             state: Arc::new(Mutex::new(state)),
@@ -152,6 +155,11 @@ impl Disk {
     /// Let no file be without a name from now on.
     pub fn name_all(&self) {
         self.state.lock().names_all = true;
+    }
+
+    /// Let nobody rely on syncing a file system as a whole from now on.
+    pub fn sync_each(&self) {
+        self.state.lock().syncs_each = true;
     }
 
     /// Let each folder of this name that is made from now on be a file system of its own.
@@ -542,14 +550,15 @@ impl Target for SimulatedTarget {
     }
 
     fn sync_file_system(&self, device: u64) -> io::Result<bool> {
+        let syncs_each = self.disk.state.lock().syncs_each;
         match self.met.lock().get_mut(&device) {
-            Some(known) => self
+            Some(known) if !syncs_each => self
                 .disk
                 .state
                 .lock()
                 .sync_device(device, known)
                 .map(|()| true),
-            None => Ok(false),
+            _ => Ok(false),
         }
     }
 

@@ -18,13 +18,13 @@ use headrace_core::ticket::Preserve;
 use headrace_core::value::{Label, Timestamp};
 use headrace_io::storage::{Existing, Metadata, Removal};
 
-use super::Landing;
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
 use super::decide::{Stop, destination_failure};
+use super::{Landing, LandingSpec};
 use crate::session::counters::{Stage, add, read};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
 use crate::session::state_failed;
-use crate::session::trash::{Trash, TrashSpec};
+use crate::session::trash::{SettledTrash, Trash, TrashSpec};
 
 /// Name of the list of what failed in the last attempt, in the scratch folder.
 pub const LAST_FAILED: &str = "last-failed.jsonl";
@@ -49,6 +49,23 @@ type Touched = BTreeSet<RelPath>;
 
 /// So many are made durable together.
 pub(super) const MAX_TOUCHED: usize = 1024;
+/// The trash, as failures call it.
+const TRASH: &str = "the trash of the root";
+
+/// The trash, if what is deleted is kept, with what earlier attempts moved there.
+pub(super) fn settled_trash(spec: &LandingSpec) -> Result<Option<SettledTrash>, Failure> {
+    let settled = spec.execution.trash.map(|kept| {
+        let spec = TrashSpec {
+            target: Arc::clone(&spec.target),
+            transfer: spec.transfer.clone(),
+            keep_days: kept.keep_days,
+        };
+        spec.settled()
+    });
+    settled
+        .transpose()
+        .map_err(|error| destination_failure(&error, TRASH, "making durable"))
+}
 
 impl Landing {
     /// Complete the session, after [`Landing::is_settled`]. Before anything is deleted, `permitted` is asked whether that is still allowed.
@@ -123,15 +140,10 @@ impl Landing {
 
     /// Open the trash, if what is deleted is kept. Where it can't be used, every name stays and says why.
     fn open_trash(&self) {
-        let Some(kept) = self.spec.execution.trash else {
+        let Some(settled) = &self.settled_trash else {
             return;
         };
-        let spec = TrashSpec {
-            target: Arc::clone(&self.spec.target),
-            transfer: self.spec.transfer.clone(),
-            keep_days: kept.keep_days,
-        };
-        let opened = Trash::open(&spec, Timestamp::from(SystemTime::now()));
+        let opened = settled.open(Timestamp::from(SystemTime::now()));
         let opened =
             opened.map_err(|error| format!("the trash can't be used, so it stays: {error}"));
         let _ = self.trash.set(opened);
@@ -144,9 +156,9 @@ impl Landing {
     /// Make folders durable from which names were taken: what was moved to the trash is durable there before.
     fn sync_after_trash(&self, touched: &Touched) -> Result<(), Failure> {
         if let Some(Ok(trash)) = self.trash() {
-            trash.settle().map_err(|error| {
-                destination_failure(&error, "the trash of the root", "making durable")
-            })?;
+            trash
+                .settle()
+                .map_err(|error| self.lost(destination_failure(&error, TRASH, "making durable")))?;
         }
         self.sync_folders(touched)
     }

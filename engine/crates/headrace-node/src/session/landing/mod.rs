@@ -68,7 +68,7 @@ pub use self::unit::{Accepted, DIRECT_FROM_BYTES, UnitSink};
 use super::binding::fenced_off;
 use super::counters::{Counters, Stage, add};
 use super::ledger::{Ledger, Outcome};
-use super::trash::Trash;
+use super::trash::{SettledTrash, Trash};
 use super::{contained, state_failed};
 
 /// Most entries that may be under way without a result; the source is told.
@@ -224,6 +224,8 @@ pub struct Landing {
     telling: AtomicU64,
     /// Why the attempt cannot go on, found out on a thread that has nobody to tell.
     failure: Mutex<Option<Failure>>,
+    /// Where what is deleted is to be kept.
+    settled_trash: Option<SettledTrash>,
     /// Where what is deleted is kept, or why nothing is deleted; set when deletes begin.
     trash: OnceLock<Result<Trash, String>>,
 }
@@ -248,6 +250,8 @@ impl Landing {
         if resumed && replay.fence() > spec.shard.fence {
             return Err(fenced_off(&spec.transfer, replay.fence(), spec.shard.fence));
         }
+        // Before anything is made durable.
+        let settled_trash = finish::settled_trash(&spec)?;
         let same_units = resumed && replay.unit_bytes() == Some(spec.geometry.unit_bytes);
         // Each session begins with it: what it publishes says nothing of what an earlier one was about to name.
         let (transfer, plan) = (spec.transfer.clone(), spec.plan);
@@ -304,6 +308,7 @@ impl Landing {
             may_share: AtomicBool::new(true),
             telling: AtomicU64::new(0),
             failure: Mutex::default(),
+            settled_trash,
             trash: OnceLock::new(),
             answers,
             counters,

@@ -148,8 +148,8 @@ impl Supply {
     }
 
     fn open_trash(&self) -> Bin {
-        let spec = self.spec.trash.as_ref()?;
-        let opened = Trash::open(spec, Timestamp::from(SystemTime::now()));
+        let settled = self.spec.trash.clone()?.settled();
+        let opened = settled.and_then(|it| it.open(Timestamp::from(SystemTime::now())));
         Some(opened.map_err(|error| format!("the trash can't be used, so it stays: {error}")))
     }
 
