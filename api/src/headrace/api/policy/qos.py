@@ -17,12 +17,12 @@ from headrace.api.policy.calendars import Calendar, Hours, Together
 from headrace.api.policy.links import Path, path_of
 from headrace.api.policy.qos_rules import BUILT_IN, STANDING, problems_of, read
 from headrace.api.policy.share_texts import refused_by_nodes
-from headrace.api.policy.version_log import Called, VersionLog, digest
+from headrace.api.policy.version_log import Called, VersionLog
 from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointNameRow, NodeRow, PolicyRow, QosRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.client import models as m
-from headrace.guardrails import Decision, OpenHours, PolicySet, lowest_qos
+from headrace.guardrails import Decision, OpenHours, PolicySet, digest, lowest_qos
 
 _log = logging.getLogger(__name__)
 
