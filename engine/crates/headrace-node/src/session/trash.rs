@@ -208,6 +208,10 @@ impl Trash {
             self.made.lock().clear();
         }
         self.make(&to).map_err(emptied)?;
+        // That the folder is gone may be durable before that what it held is here, which is nowhere then.
+        if self.touched.lock().contains(&to) {
+            self.settle()?;
+        }
         above.remove_folder(name)?;
         if let Some(was) = was {
             let metadata = Metadata {
@@ -466,6 +470,34 @@ mod tests {
                 let kept =
                     kept.and_then(|kept| kept.inode_of(path(name).file_name().expect("a name")));
                 assert!(kept.is_ok_and(|kept| kept.is_some()), "{name} is nowhere");
+            }
+        }
+    }
+
+    #[test]
+    fn invariant_5_a_folder_goes_only_when_what_it_held_is_durable_here() {
+        for fate in 0..256u64 {
+            let disk = Disk::default();
+            let (_, above, spec) = with_files(&disk);
+            let trash = open(&spec);
+            for name in ["a/x", "a/y"] {
+                let taken = trash.take(&*above, &path(name), &|_| true);
+                assert_eq!(taken.expect("taken"), Removal::Gone);
+            }
+            let root = spec.target.folder(&RelPath::root()).expect("the root");
+            trash.take_folder(&*root, &path("a")).expect("empty");
+            // Each change has its own coin.
+            let mut coins = std::iter::once(2).chain((0..).map(|bit| fate >> (bit % 8)));
+            disk.power_cycle(|| coins.next().unwrap_or(0));
+            for name in ["a/x", "a/y"] {
+                let places = [path(name), trash.place_of(&path(name)).expect("a place")];
+                let is_there = |place: &RelPath| {
+                    let folder = spec.target.folder(&place.parent().expect("a folder"));
+                    folder
+                        .and_then(|it| it.inode_of(place.file_name().expect("a name")))
+                        .is_ok_and(|found| found.is_some())
+                };
+                assert!(places.iter().any(is_there), "{name} is nowhere: {fate}");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Invariant 5, by cutting the power: the real landing code over a disk that forgets what was not synced, cut at random points and
 //! resumed. Sometimes only the process dies, so that the next session finds what a later cut still takes away. Copies and moves, holes,
-//! names that are replaced and deleted, files written past the page cache in one session and through it in the
+//! names that are replaced and deleted (for good, and to the trash), files written past the page cache in one session and through it in the
 //! next, file systems below the destination, units of another size in the next session, and a disk that fails at one change, has no room for
 //! it, or can't write back what it took.
 //! `HEADRACE_POWER_CUTS` sets how many cut points (`make power-cuts`: 100,000), `HEADRACE_POWER_SEED` the first case; a fault in `tests/faults`
@@ -301,6 +301,9 @@ fn torture(seed: u64, errors: Errors, extent: Extent) -> u64 {
     if extent == Extent::All {
         case = case.with_names_to_delete(&mut more);
         case.direct_from_bytes = GEOMETRY.block_bytes + 1;
+        if case.execution.trash.is_some() && seed.is_multiple_of(2) {
+            case.disk.sync_each();
+        }
     }
     case.fails = errors == Errors::One;
     let mut promises = Promises::default();

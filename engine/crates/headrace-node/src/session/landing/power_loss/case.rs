@@ -8,7 +8,7 @@ use headrace_core::code::Failure;
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::list::{ListDigest, ListEntry, ListWriter};
 use headrace_core::name::RelPath;
-use headrace_core::ticket::{Action, Execution, OnConflict, Verify};
+use headrace_core::ticket::{Action, Execution, OnConflict, Trash, Verify};
 use headrace_core::version::Version;
 use headrace_io::buffer::{ALIGNMENT, BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
@@ -210,7 +210,7 @@ impl Case {
         self
     }
 
-    /// Delete what the source does not have, in half of the copies to a destination that is there.
+    /// Delete what the source does not have, in half of the copies to a destination that is there; half of these keep it in the trash.
     pub(super) fn with_names_to_delete(mut self, random: &mut Random) -> Self {
         let is_there = self.execution.on_conflict == OnConflict::Overwrite;
         if !is_there || self.execution.delete_source || random.below(2) == 0 {
@@ -242,6 +242,7 @@ impl Case {
         self.deletes = true;
         self.execution.deletes = list.finish().expect("written").1;
         self.execution.delete_extraneous = true;
+        self.execution.trash = (random.below(2) == 0).then_some(Trash { keep_days: 30 });
         self
     }
 
