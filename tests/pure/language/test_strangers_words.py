@@ -301,3 +301,31 @@ def test_more_words_of_strangers_are_read(words: str, slot: str, value: object) 
 
 def test_what_is_only_a_joke_heads_no_order() -> None:
     assert asked("jk: cancel b2d810") == {"action"}
+
+
+@pytest.mark.parametrize("joined", ["and also", ", and while you are at it", "and"])
+def test_a_yes_and_an_order_about_another_transfer_are_two_things(joined: str) -> None:
+    assert asked(f"yes {joined} cancel 7f3a21") == {"action"}
+    assert intent_of(f"yes {joined} cancel it")["action"] == "cancel"
+    assert intent_of("yes, cancel 7f3a21") == intent_of("go ahead and cancel 7f3a21")
+
+
+@pytest.mark.parametrize("words", ["cut b2d810 by 500 Mb/s", "reduce it by 1 Gb/s", "limit it by 500 Mb/s"])
+def test_how_much_a_limit_changes_is_no_limit(words: str) -> None:
+    assert "rate_limit_bps" in asked(words)
+    assert intent_of("cut b2d810 to 500 Mb/s")["changes"] == {"rate_limit_bps": 500 * 10**6}
+
+
+@pytest.mark.parametrize("where", ["there", "on archive", "at the destination"])
+def test_what_stays_encrypted_where_it_arrives_is_more_than_encrypted_on_the_way(where: str) -> None:
+    assert "encryption" in asked_after(f"keep it encrypted {where}")
+    assert slot_of("keep it encrypted", "encryption") is True
+
+
+def test_more_orders_of_strangers_are_read() -> None:
+    mirrored = intent_of("please make sure archive:/m looks exactly like krios1:/m")
+    assert (mirrored["source"], mirrored["delete_extraneous"]) == ("krios1:/m", True)
+    assert intent_of("let b2d810 run at 6 Gb/s")["changes"] == {"rate_limit_bps": 6 * 10**9}
+    assert slot_of("with anything called *.old left out and the encryption switched on", "exclude") == ["*.old"]
+    assert slot_of("transfers allowed from 23:00 to 04:30 only", "window") == ["23:00", "04:30"]
+    assert intent_of("on reflection, please send it to ncsa-tape:/run42 instead")["action"] == "modify"

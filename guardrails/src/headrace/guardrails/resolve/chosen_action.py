@@ -10,7 +10,7 @@ from headrace.guardrails.resolve.single_values import words_of
 from headrace.guardrails.resolve.situation import OPTION_FACTS, PLACE_FACTS
 
 if TYPE_CHECKING:
-    from headrace.guardrails.intents.draft import Step
+    from headrace.guardrails.intents.draft import Fact, Step
     from headrace.guardrails.resolve.situation import Situation
 
 UNDOES = "undo"
@@ -78,9 +78,7 @@ def _given(situation: Situation, action: str) -> str | None:
         step.of("dismiss") if action in CONTROL_ACTIONS and not turned else (*step.of("confirm"), *step.of("dismiss"))
     )
     if action in CONTROL_ACTIONS:
-        # "Pause it, go ahead at 22:00": what is agreed to behind the order may be what follows it.
-        ordered = max(fact.last for fact in step.of("action"))
-        answers = (*answers, *(fact for fact in step.of("confirm") if fact.first >= ordered and not fact.value))
+        answers = (*answers, *_agreed(step))
     # "Looks fine, but send it to ncsa:/run42": what is agreed to, with one change.
     changed = action == "copy" and turned and step.has("confirm") and not step.has("dismiss")
     if action in TRANSFER_ACTIONS and situation.before is None and _redirects(step, changed=changed):
@@ -92,6 +90,19 @@ def _given(situation: Situation, action: str) -> str | None:
         situation.found.ask("action", Doubt("say whether to stream while it is written, or to copy"))
         return None
     return action
+
+
+def _agreed(step: Step) -> list[Fact]:
+    """Give what is agreed to beside an order about transfers, and is none of it.
+
+    "Pause it, go ahead at 22:00" agrees to what may follow, and "yes, and cancel 7f3a21" to what was asked before.
+    """
+    ordered = max(fact.last for fact in step.of("action"))
+    joins = [fact.first for fact in step.of("marker") if fact.value in ("and", "also") and fact.first < ordered]
+    another = max(joins, default=0) if step.has("id", *_OF_TRANSFERS) else 0
+    said = step.of("confirm")
+    behind = [fact for fact in said if fact.first >= ordered and not fact.value]
+    return [*behind, *(fact for fact in said if fact.value == "yes" and fact.first < another)]
 
 
 def _redirects(step: Step, *, changed: bool) -> bool:
