@@ -283,6 +283,7 @@ def test_hold_it_pauses_where_it_stands_alone_and_is_asked_about_before_an_order
 
 def test_hours_of_each_day_that_are_said_together_are_one_repetition() -> None:
     assert slot_of("every day at 01:00 and 13:00", "repeat") == "FREQ=DAILY;BYHOUR=1,13;BYMINUTE=0"
+    assert "repeat" in asked_after("every day at 5am, uh, 6am")
     assert "repeat" in asked_after("every day at 01:00 and 13:30")
     assert "repeat" in asked_after("every day at 01:00 and 13:00 starting at 15:00")
 
