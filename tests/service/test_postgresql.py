@@ -286,7 +286,7 @@ async def test_the_command_that_verifies_the_audit_chain_notices_what_was_altere
     for altered, broken_at in (
         ("UPDATE audit SET body = replace(body, 'service_started', 'service_stopped') WHERE sequence = 1", 1),
         ("UPDATE audit SET person = 'pn_other' WHERE sequence = 2", 2),
-        ("UPDATE audit SET hash = replace(hash, 'a', 'b') WHERE sequence = 3", 3),
+        ("UPDATE audit SET hash = (SELECT hash FROM audit WHERE sequence = 2) WHERE sequence = 3", 3),
         ("DELETE FROM audit WHERE sequence = 2", 2),
         ("DELETE FROM audit WHERE sequence > 3", 4),
     ):
