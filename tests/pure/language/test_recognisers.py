@@ -212,7 +212,7 @@ def test_a_repetition_takes_its_time_of_day_from_anywhere_in_the_sentence() -> N
 
 @pytest.mark.parametrize(
     "words",
-    ["every weekday", "nightly", "twice a day", "every night at 2am until December 1", "every day at 2am and 2pm"],
+    ["every weekday", "nightly", "twice a day", "every night at 2am until December 1", "every day at 2am or 2pm"],
 )
 def test_a_repetition_without_one_time_of_day_is_asked_about(words: str) -> None:
     assert asked_after(words) == {"repeat"}
