@@ -134,6 +134,7 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     locations = (item.text for item in items if item.symbol == "<loc>")
     taken = frozenset(_PART.findall(" ".join([places, *locations]).lower()))
+    stopped = any(one & _STOPS for one in said)
     at, end = 0, None
     while at < len(items) and any(said):
         if end := _signature(items, at, taken) or _end_of(text, at):
@@ -143,10 +144,9 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
                 end += 1
             # "archive is full" beside a copy to archive is asked about.
             clause = items[at:end]
-            stopped = any(one & _STOPS for one in said)
-            if stopped and _wants_it(clause):
-                pass  # "Cancel b2d810, Anna needs it" contradicts itself.
-            elif goals.isdisjoint(_name(item.value) for item in clause) and not _speaks_of_another(clause, said[:at]):
+            contradicts = stopped and _wants_it(clause)  # "cancel b2d810, Anna needs it"
+            told = goals.isdisjoint(_name(item.value) for item in clause) and not contradicts
+            if told and not _speaks_of_another(clause, said[:at]):
                 # "7f3a21 eats the link, pause it": the transfer that is named stays named.
                 named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
                 for start, stop in ((at, named), (named + 1, end)):
