@@ -330,3 +330,81 @@ def test_more_orders_of_strangers_are_read() -> None:
     assert slot_of("with anything called *.old left out and the encryption switched on", "exclude") == ["*.old"]
     assert slot_of("transfers allowed from 23:00 to 04:30 only", "window") == ["23:00", "04:30"]
     assert intent_of("on reflection, please send it to ncsa-tape:/run42 instead")["action"] == "modify"
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["all", "everything", "backup", "results", "now", "copying", "first", "delete", "old", "transfers", "encrypt"],
+)
+@pytest.mark.parametrize("cue", ["from", "under", "on"])
+def test_a_common_word_where_the_name_of_a_folder_stands_is_asked_about(word: str, cue: str) -> None:
+    assert "source" in asked(f"copy the folder {word} {cue} dtn3:/work to archive:/all")
+
+
+def test_a_folder_that_is_named_by_its_place_is_not_asked_about() -> None:
+    assert intent_of("copy the whole folder at dtn3:/work to archive:/all")["source"] == "dtn3:/work"
+    assert intent_of("copy the complete directory tree under dtn3:/work to archive:/all")["source"] == "dtn3:/work"
+
+
+@pytest.mark.parametrize("text", ["I prefer dtn3:/x to archive:/x", "we'd prefer dtn3:/x over archive:/x"])
+def test_what_somebody_prefers_is_no_order_to_copy(text: str) -> None:
+    assert asked(text) == {"action"}
+
+
+@pytest.mark.parametrize(
+    ("words", "slots"),
+    [
+        ("only *.h5 files between 100 MB and 5 GB", {"include": ["*.h5"], "min_size": 10**8, "max_size": 5 * 10**9}),
+        ("at most 500 MB per file", {"max_size": 5 * 10**8}),
+        ("with no encryption whatsoever", {"encryption": False}),
+        ("neither encrypted nor verified", {"encryption": False, "verify": "none"}),
+        ("existing files get overwritten", {"on_conflict": "overwrite"}),
+        ("nothing on the archive may be overwritten", {"on_conflict": "skip"}),
+        ("ignoring whatever isn't *.tif", {"include": ["*.tif"]}),
+        ("the only files I don't want are *.bak", {"exclude": ["*.bak"]}),
+        ("at 400 MB/s instead of the usual 800 MB/s", {"rate_limit_bps": 3_200_000_000}),
+        ("so that it is finished by 20:00", {"deadline": "2026-11-25T20:00:00-06:00"}),
+        ("once, on Monday at 05:00", {"start": "2026-11-30T05:00:00-06:00"}),
+        ("wait until Saturday 3am to start", {"start": "2026-11-28T03:00:00-06:00"}),
+        ("the last 24 hours of microscope data", {"modified_after": "2026-11-24T14:30:00-06:00"}),
+        ("once it's across, erase krios1:/a", {"action": "move", "delete_source": True}),
+        ("about 12 TB", {}),
+    ],
+)
+def test_what_strangers_say_behind_an_order(words: str, slots: dict[str, object]) -> None:
+    plain = intent_of(ROUTE)
+    assert intent_of(f"{ROUTE}, {words}.") == {**plain, **slots}
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("sync rather than copy dtn3:/x to archive:/x", "sync"),
+        ("move dtn3:/x to archive:/x rather than copying it", "move"),
+        ("copy dtn3:/x to archive:/x rather than moving it", "copy"),
+    ],
+)
+def test_of_two_actions_the_one_that_is_preferred_is_planned(text: str, action: str) -> None:
+    assert intent_of(text)["action"] == action
+
+
+@pytest.mark.parametrize(
+    ("text", "action", "target"),
+    [
+        ("pause 7f3a21, and not the others", "pause", "7f3a21"),
+        ("cancel 7f3a21, not the other two", "cancel", "7f3a21"),
+    ],
+)
+def test_one_transfer_is_stopped_and_no_other(text: str, action: str, target: str) -> None:
+    assert intent_of(text) == {"action": action, "target": {"id": target}}
+
+
+@pytest.mark.parametrize(
+    "text", ["leave b2d810 alone", "leave b2d810 alone and cancel it", "keep 7f3a21 running at 5 Gb/s"]
+)
+def test_a_transfer_that_is_left_alone_is_asked_about(text: str) -> None:
+    assert "action" in asked(text) or "target" in asked(text)
+
+
+def test_a_plan_of_which_everything_is_to_be_left_alone_stops_nothing() -> None:
+    assert "target" in asked("pause all transfers, not the other two")
