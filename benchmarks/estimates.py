@@ -22,9 +22,11 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -97,13 +99,9 @@ def main() -> int:
             for _ in range(arguments.transfers)
         ]
         say(f"pair {pair}: {line}")
-        folder = Path(tempfile.mkdtemp(prefix="headrace-estimates-", dir=arguments.memory))
-        try:
-            with lab("near", line) as (near, far), near.entered():
-                hosts = {"left": far, "right": near}
-                found += asyncio.run(_of_pair(folder, hosts, near, pair, draws))
-        finally:
-            shutil.rmtree(folder)
+        # In a process of its own: the engine's threads stay in the network of the lab in which they were started.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+            found += process.submit(_in_lab, arguments.memory, line, pair, draws).result()
     report = summary(found)
     say(json.dumps(report, indent=1))
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -152,6 +150,15 @@ def _row(found: list[Estimated]) -> dict[str, float]:
         "median off": round(statistics.median(off), 3),
         "range held": round(sum(held) / len(held), 3),
     }
+
+
+def _in_lab(memory: Path, line: str, pair: int, draws: Sequence[tuple[int, int]]) -> list[Estimated]:
+    folder = Path(tempfile.mkdtemp(prefix="headrace-estimates-", dir=memory))
+    try:
+        with lab("near", line) as (near, far), near.entered():
+            return asyncio.run(_of_pair(folder, {"left": far, "right": near}, near, pair, draws))
+    finally:
+        shutil.rmtree(folder)
 
 
 async def _of_pair(
