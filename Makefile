@@ -237,6 +237,10 @@ lab-verdicts: setup ## plant what limits transfers on real nodes, compare what i
 lab-estimates: setup ## compare how long plans said that transfers would take with how long they took (needs root)
 	@$(BIN)/python -m benchmarks.estimates $(ARGS)
 
+.PHONY: lab-deadlines
+lab-deadlines: setup ## promise 100 deadlines on a link that others fill, and look whether they are kept
+	@$(BIN)/python -m benchmarks.deadlines $(ARGS)
+
 .PHONY: nl-report
 nl-report: setup ## score the sentences and write docs/security/guardrails.md
 	@$(BIN)/python -m tests.pure.language.report

@@ -60,7 +60,10 @@ def test_a_deadline_below_the_physical_limit_is_infeasible_and_says_when_it_woul
     hours: Together | None,
 ) -> None:
     soon = Schedule(begins=NOW, starts=None, hours=None, deadline=NOW + timedelta(seconds=79))
-    assert "done at 2026-11-25 12:01 UTC at the earliest" in soon.infeasible(10_000_000, 1_000_000, hours)
+    said = soon.infeasible(10_000_000, 1_000_000, hours)
+    assert "done at 2026-11-25 12:02 UTC at the earliest" in said, "at 12:01:20: who asks for 12:01 would be refused"
+    named = Schedule(begins=NOW, starts=None, hours=None, deadline=NOW + timedelta(minutes=2))
+    assert named.infeasible(10_000_000, 1_000_000, hours) == ""
     enough = Schedule(begins=NOW, starts=None, hours=None, deadline=NOW + timedelta(seconds=80))
     assert enough.infeasible(10_000_000, 1_000_000, hours) == ""
 

@@ -116,3 +116,12 @@ def test_deletes_that_nobody_measured_cost_nothing_and_that_is_known() -> None:
     assert model is not None
     assert model.delete_s is None
     assert model.seconds(GB, 10, None, 10**6) == model.seconds(GB, 10)
+
+
+def test_many_files_are_not_taken_for_as_many_transfers_of_one_file() -> None:
+    model = fit([Moved(12_000_000, 1, 0.6), Moved(213_000_000, 1, 8.1)])
+    assert model is not None
+    assert model.file_s == 0.0, "what one file and a transfer cost can't be told apart"
+    found = model.seconds(14_000_000, 120)
+    assert 0.5 < found.likely < 2
+    assert found.low < 0.6 < found.high

@@ -13,6 +13,11 @@ def utc_now() -> datetime:
     return _cut(datetime.now(UTC))
 
 
+def full_minute(moment: datetime) -> datetime:
+    """Return the full minute from `moment` on: what is done at 14:05:40 can't be promised by 14:05."""
+    return (moment + timedelta(minutes=1, microseconds=-1)).replace(second=0, microsecond=0)
+
+
 def steady(clock: Clock) -> Clock:
     """Return a clock that begins at the time of `clock` and goes on evenly, however that one is set.
 

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Row, func, select
 
 from headrace.api.caller import Caller
+from headrace.api.clock import full_minute
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Hours, Timeline
 from headrace.api.policy.links import Path, guarantees, path_of
@@ -170,7 +171,7 @@ async def _not_kept(tx: Tx, whose: str | None, held: InForce, wanted: WantedDead
 
 def _done(verdict: Verdict) -> str:
     if verdict.earliest is not None:
-        return f"done at {_utc(verdict.earliest)} at the earliest"
+        return f"done at {_utc(full_minute(verdict.earliest))} at the earliest"
     return f"not done by {_utc(verdict.looked_until)}" if verdict.looked_until else "never done"
 
 

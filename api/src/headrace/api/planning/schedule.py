@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
 
+from headrace.api.clock import full_minute
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Together
 from headrace.client import models as m
@@ -67,7 +68,7 @@ class Schedule:
         )
         if earliest is not None and earliest <= self.deadline:
             return ""
-        when = f"at {_utc(earliest)} at the earliest" if earliest else "in more than ten years"
+        when = f"at {_utc(full_minute(earliest))} at the earliest" if earliest else "in more than ten years"
         return (
             f"{byte_size(count)} at {bit_rate(rate_limit_bps)} take {duration(seconds)}, so it is done {when}, and "
             f"not by {_utc(self.deadline)}; ask for a higher rate, or {_ASK}"

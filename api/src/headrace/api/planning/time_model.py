@@ -24,6 +24,8 @@ _MOST_S: Final = 10.0 * 366 * 86_400
 _LEAST_OFF: Final = 0.01
 """Off by less than this part counts as on the line."""
 _SINGULAR: Final = 1e-9
+_FILE_S: Final = 1e-3
+"""What a file costs on usual storage: what is likely while no transfer of many files says more."""
 _TAIL: Final = 0.025
 """What lies below the range, and above it, of the transfers."""
 _BITS: Final = 8
@@ -90,7 +92,7 @@ class TimeModel:
         by_model = _time((self.byte_s, self.file_s, self.fixed_s), (bytes_, files, 1.0))
         low, likely, high = by_model * self.low, by_model, by_model * self.high
         if not self.reaches(bytes_, files):
-            likely = max(by_model, bytes_ * self.slowest_s, files * self.slowest_file_s)
+            likely = max(by_model, bytes_ * self.slowest_s, files * min(self.slowest_file_s, _FILE_S))
             high = max(high, (bytes_ * self.slowest_s + files * self.slowest_file_s) * self.high)
         least = bytes_ * _BITS / rate_bps if rate_bps else 0.0
         after = deletes * (self.delete_s or 0.0)
@@ -170,8 +172,9 @@ def _least_squares(rows: Sequence[Terms], wanted: Sequence[float], weights: Sequ
 
 
 def _choices() -> Iterator[tuple[int, ...]]:
+    """Choose terms: where what a file and a transfer cost can't be told apart, it is the transfer."""
     for count in (1, 2, 3):
-        yield from combinations(range(3), count)
+        yield from combinations((0, 2, 1), count)
 
 
 def _solve(
