@@ -408,3 +408,66 @@ def test_a_transfer_that_is_left_alone_is_asked_about(text: str) -> None:
 
 def test_a_plan_of_which_everything_is_to_be_left_alone_stops_nothing() -> None:
     assert "target" in asked("pause all transfers, not the other two")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("the unencrypted files", "encryption"),
+        ("the encrypted folder", "encryption"),
+        ("our verified data", "verify"),
+        ("the high priority run", "priority"),
+        ("the unlimited data", "rate_limit_bps"),
+        ("the 5 Gb/s data", "rate_limit_bps"),
+        ("the hourly data", "repeat"),
+        ("the 14:00 run", "start"),
+        ("my 8am data", "start"),
+    ],
+)
+@pytest.mark.parametrize("place", ["krios1:/raw/x", "from krios1:/raw"])
+def test_what_is_said_of_the_data_is_not_taken_for_a_wish_of_the_transfer(words: str, slot: str, place: str) -> None:
+    assert slot in asked(f"copy {words} {place} to archive:/raw")
+
+
+def test_a_transfer_that_is_named_behind_another_one_without_an_order_is_asked_about() -> None:
+    assert asked("pause 7f3a21, then 7f9c04, and resume it at 18:00") == {"action"}
+    assert intent_of("pause 7f3a21, then resume 7f9c04")["then"] == [{"action": "resume", "target": {"id": "7f9c04"}}]
+
+
+def test_every_second_weekday_is_asked_about_and_every_second_day_is_not() -> None:
+    assert asked_after("every second Tuesday at 06:00") == {"repeat"}
+    assert slot_of("every second day at 06:00", "repeat") == "FREQ=DAILY;INTERVAL=2;BYHOUR=6;BYMINUTE=0"
+
+
+@pytest.mark.parametrize(
+    ("words", "slots"),
+    [
+        ("on the 1st and 15th of each month at 05:00", {"repeat": "FREQ=MONTHLY;BYMONTHDAY=1,15;BYHOUR=5;BYMINUTE=0"}),
+        ("while preserving timestamps", {"preserve": ["timestamps"]}),
+        ("dropping *.tmp", {"exclude": ["*.tmp"]}),
+        ("only in the 01:00-04:30 slot", {"window": ["01:00", "04:30"]}),
+        ("with no verification whatsoever", {"verify": "none"}),
+        ("lowest priority please", {"priority": "low"}),
+    ],
+)
+def test_what_more_strangers_say_behind_an_order(words: str, slots: dict[str, object]) -> None:
+    assert intent_of(f"{ROUTE}, {words}") == {**intent_of(ROUTE), **slots}
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        ("copy the FASTQ files (*.fastq.gz) in krios1:/a to archive:/a", {"include": ["*.fastq.gz"]}),
+        ("krios1:/a is supposed to be pushed to archive:/a", {}),
+        ("purge krios1:/a once it has been copied to archive:/a", {"action": "move", "delete_source": True}),
+    ],
+)
+def test_whole_requests_of_more_strangers(text: str, slots: dict[str, object]) -> None:
+    assert intent_of(text) == {**intent_of(ROUTE), **slots}
+
+
+def test_the_source_that_was_wrong_is_changed() -> None:
+    changes = {"source": "krios2:/raw/run42"}
+    expected = {"action": "modify", "target": {"ref": "last"}, "changes": changes}
+    for words in ("it should come from", "the source should be"):
+        assert intent_of(f"wrong microscope, {words} krios2:/raw/run42") == expected

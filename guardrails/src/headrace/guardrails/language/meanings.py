@@ -133,7 +133,7 @@ def of_kind(hit: Hit) -> Sequence[Reading]:
     """Take the endings that a word for a kind of files is explained by: "pngs only (*.png)"."""
     names = names_of(hit)
     kind = next(item.text.lower() for item in hit.items if item.symbol.startswith(UNKNOWN_MARK))
-    if isinstance(names, tuple) and all(name.rpartition(".")[2][:_ALIKE].lower() == kind[:_ALIKE] for name in names):
+    if isinstance(names, tuple) and all(_is_of_kind(name, kind) for name in names):
         return (("include", names),)
     return (("include", Doubt(f"`{hit.words}`: say which files are meant, with only or skip")),)
 
@@ -319,6 +319,11 @@ def monthly_weekday(hit: Hit) -> Sequence[Reading]:
     code = f"{which}{RRULE_DAYS[day.weekday]}"
     clock = next((found for found in hit.all(When) if found.clock), None)
     return (("repeat", Repeat(hit.words, "MONTHLY", days=(code,), clock=clock)),)
+
+
+def _is_of_kind(name: str, kind: str) -> bool:
+    """Say whether one of a name's endings is that kind: `*.fastq.gz` are FASTQ files."""
+    return any(ending[:_ALIKE].lower() == kind[:_ALIKE] for ending in name.split(".")[1:])
 
 
 def monthly_day(hit: Hit) -> Sequence[Reading]:
