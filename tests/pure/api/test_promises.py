@@ -1,11 +1,14 @@
 """Whether a deadline can be kept by what links guarantee."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from time import perf_counter
 
+from hypothesis import given
+from hypothesis import strategies as some
+
 from headrace.api.policy.calendars import Together
-from headrace.api.policy.links import Path
+from headrace.api.policy.links import Path, guarantees
 from headrace.api.policy.promises import AHEAD, Deadline, Other, judge
 from headrace.client import models as m
 from headrace.guardrails import OpenHours
@@ -51,6 +54,80 @@ def test_what_was_promised_to_others_is_theirs_until_their_deadlines() -> None:
     assert near(verdict.earliest, 50 + 90 / 0.8)
     assert [one.transfer for one in verdict.give_way] == ["a"]
     assert near(judge(document(), wanted(170), others).earliest, 50 + 90 / 0.8)
+
+
+@dataclass
+class Running:
+    """A promise as it is carried out: what is left, by when."""
+
+    name: str
+    left_bits: float
+    due_s: float
+
+
+class Scheduler:
+    """Gives each promise, in their order, what `guarantees` says, worked out anew whenever a deadline passes."""
+
+    def __init__(self, links: m.QosDocument) -> None:
+        self.links, self.now_s, self.running = links, 0.0, list[Running]()
+        self.broken = list[Running]()
+
+    def rates(self) -> dict[str, float]:
+        needs = [(one.name, "bulk", UPLINK, one.left_bits / (one.due_s - self.now_s)) for one in self.running]
+        return guarantees(self.links, needs)
+
+    def others(self) -> list[Other]:
+        got = self.rates()
+        return [
+            Other(
+                one.name,
+                "pn_x",
+                "bulk",
+                UPLINK,
+                one.left_bits,
+                got[one.name],
+                in_s(one.due_s),
+                runs=True,
+                needs_bps=one.left_bits / (one.due_s - self.now_s),
+            )
+            for one in self.running
+        ]
+
+    def go_on(self, until_s: float) -> None:
+        while self.now_s < until_s:
+            step_s = min([until_s, *(one.due_s for one in self.running)]) - self.now_s
+            got = self.rates()
+            for one in self.running:
+                one.left_bits -= got[one.name] * step_s
+            self.now_s += step_s
+            ended = [one for one in self.running if one.due_s <= self.now_s]
+            self.broken += [one for one in ended if one.left_bits > 1000]
+            self.running = [one for one in self.running if one.due_s > self.now_s]
+
+
+@given(some.lists(some.tuples(some.floats(0.1, 60), some.floats(1, 120), some.floats(0, 20)), min_size=2, max_size=25))
+def test_all_that_is_promised_one_after_another_is_kept(asked: list[tuple[float, float, float]]) -> None:
+    site = Scheduler(document())
+    for number, (alone_s, within_s, later_s) in enumerate(asked):
+        site.go_on(site.now_s + later_s)
+        bits = alone_s * 1_000_000
+        request = replace(
+            wanted(0), bytes=int(bits / 8 / AHEAD), begins=in_s(site.now_s), deadline=in_s(site.now_s + within_s)
+        )
+        earliest = judge(site.links, request, site.others()).earliest
+        if earliest is not None and earliest <= request.deadline:
+            site.running.append(Running(str(number), bits, site.now_s + within_s))
+    site.go_on(site.now_s + 200)
+    assert site.broken == []
+
+
+def test_what_becomes_free_is_first_for_promises_that_lack_it() -> None:
+    first = Other("a", "pn_x", "bulk", UPLINK, 40e6, 0.8e6, in_s(50), needs_bps=0.8e6)
+    # It needs 0.5 Mb/s and has 0.2 of them until the first one is done; all of the rest is needed then.
+    second = Other("b", "pn_x", "bulk", UPLINK, 60e6, 0.2e6, in_s(120), needs_bps=0.5e6)
+    found = judge(document(), replace(wanted(200), bytes=BYTES // 10), [first, second]).earliest
+    # From 50 s on the second one takes 50 Mbit in 70 s, which leaves 0.286 Mb/s.
+    assert near(found, 50 + 10 / (1 - 50 / 70))
 
 
 def test_no_more_would_have_to_give_way_than_is_needed() -> None:

@@ -230,6 +230,7 @@ def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows:
         qos_class=wanted.qos_class,
         path=path_of(held.document, keys, wanted.source, wanted.destination),
         rate_bps=wanted.rate_bps,
+        now=now,
     )
     return judge(held.document, asked, others_of(held, keys, rows, now))
 

@@ -5,7 +5,7 @@ priority may take until they are done, and without what was promised to others u
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -20,6 +20,11 @@ AHEAD: Final = 1.05
 MOST_AHEAD: Final = timedelta(days=3660)
 """How far is looked."""
 _MOMENT: Final = timedelta(microseconds=1)
+_WHOLE: Final = 0.999
+"""What is so near to what is needed is all of it."""
+
+_Taken = tuple[datetime, float]
+"""Until when, and how much of a link: bit/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,8 @@ class Deadline:
     path: Path
     rate_bps: int | None = None
     """Its own ceiling."""
+    now: datetime | None = None
+    """When what is left of others was counted; nothing: when it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """A rate that only grows: from each moment on, in bit/s; the first from the beginning."""
+    """A rate that changes: from each moment on, in bit/s; the first from the beginning."""
 
     moments: Sequence[datetime]
     rates: Sequence[float]
@@ -145,23 +152,29 @@ class _Sure:
 
     def _over_time(self, others: Sequence[Other]) -> _Steps:
         """Return what is sure of all links together: of each moment the least of them."""
-        steps = [self._of(way, others) for way in self.asked.path.ways if self._links[way[0]].rate_bps is not None]
+        taken = self._taken(others)
+        ways = [way for way in self.asked.path.ways if self._links[way[0]].rate_bps is not None]
+        steps = [self._of(way, others, taken) for way in ways]
         moments = sorted({moment for one in steps for moment in one.moments})
         own = [] if self.asked.rate_bps is None else [float(self.asked.rate_bps)]
         firsts = [self.asked.begins - _MOMENT, *moments]
         return _Steps(moments, [min([*(one.at(moment) for one in steps), *own]) for moment in firsts])
 
-    def _of(self, way: tuple[str, Way], others: Sequence[Other]) -> _Steps:
-        """Return what is sure of a link: it grows as promises of others end, and as higher priorities are done."""
+    def _of(self, way: tuple[str, Way], others: Sequence[Other], taken: Mapping[str, Sequence[_Taken]]) -> _Steps:
+        """Return what is sure of a link: what others take of it changes, and higher priorities are done."""
         link, rules = self._links[way[0]], self._rules[way[0]]
         own = rules.get(self.asked.qos_class, OnLink())
         floors = sum(rule.floor_bps for name, rule in rules.items() if name != self.asked.qos_class)
         ends: dict[datetime, tuple[float, float]] = {}
         for one in others:
-            if one.deadline is not None and one.deadline > self.asked.begins and way in one.path.ways:
-                every, same = ends.get(one.deadline, (0.0, 0.0))
-                is_same = one.qos_class == self.asked.qos_class
-                ends[one.deadline] = every + one.promised_bps, same + (one.promised_bps if is_same else 0)
+            if way not in one.path.ways:
+                continue
+            is_same = one.qos_class == self.asked.qos_class
+            after = 0.0
+            for until, bps in reversed(taken.get(one.transfer, ())):
+                every, same = ends.get(until, (0.0, 0.0))
+                ends[until] = every + bps - after, same + (bps - after if is_same else 0)
+                after = bps
         free = self._higher_until(way, others)
         moments = sorted({*ends, *([free] if free > self.asked.begins else [])})
         # From the last on, so that of what has ended nothing is left over in the sums.
@@ -173,6 +186,59 @@ class _Sure:
             gone = ends.get(begins, (0.0, 0.0))
             every, same = every + gone[0], same + gone[1]
         return _Steps(moments, rates[::-1])
+
+    def _taken(self, others: Sequence[Other]) -> dict[str, Sequence[_Taken]]:
+        """Return what each promise takes of its links, until when.
+
+        One that has all that it needs takes that until its deadline. One that has not takes what others leave, in the
+        order of promises, as soon as they do: what becomes free is not free for who asks now.
+        """
+        begins = self.asked.now or self.asked.begins
+        promised = [one for one in others if one.deadline is not None and one.deadline > begins]
+        short = [one for one in promised if one.promised_bps < _WHOLE * one.needs_bps]
+        lacking = {one.transfer for one in short}
+        whole = [one for one in promised if one.transfer not in lacking]
+        found: dict[str, list[_Taken]] = {
+            one.transfer: [(one.deadline, one.promised_bps)] for one in whole if one.deadline is not None
+        }
+        left = {one.transfer: one.needs_bps * _seconds(begins, one.deadline) for one in short}
+        at, moments = begins, sorted({one.deadline for one in promised if one.deadline}) if short else []
+        free, gone = self._free(whole, short), 0
+        whole.sort(key=lambda one: one.deadline or begins)
+        for until in moments:
+            rest = dict(free)
+            for one in short:
+                if one.deadline is None or one.deadline <= at:
+                    continue
+                room = min((rest[way] for way in one.path.ways if way in rest), default=0.0)
+                bps = max(0.0, min(left[one.transfer] / _seconds(at, one.deadline), room))
+                for way in one.path.ways:
+                    if way in rest:
+                        rest[way] -= bps
+                left[one.transfer] -= bps * _seconds(at, until)
+                found.setdefault(one.transfer, []).append((until, bps))
+            while gone < len(whole) and (whole[gone].deadline or begins) <= until:
+                for way in whole[gone].path.ways:
+                    if way in free:
+                        free[way] += whole[gone].promised_bps
+                gone += 1
+            at = until
+        return {name: [one for one in taken if one[0] > self.asked.begins] for name, taken in found.items()}
+
+    def _free(self, whole: Sequence[Other], short: Sequence[Other]) -> dict[tuple[str, Way], float]:
+        """Return what links leave to promises that lack something: without floors, and what the `whole` ones have."""
+        free = dict[tuple[str, Way], float]()
+        for one in short:
+            for way in one.path.ways:
+                rate = self._links[way[0]].rate_bps
+                if rate is not None and way not in free:
+                    floors = (rule.floor_bps for name, rule in self._rules[way[0]].items() if name != one.qos_class)
+                    free[way] = rate - sum(floors)
+        for one in whole:
+            for way in one.path.ways:
+                if way in free:
+                    free[way] -= one.promised_bps
+        return free
 
     def _higher_until(self, way: tuple[str, Way], others: Sequence[Other]) -> datetime:
         """Return until when transfers of a higher priority may take all but the rest, if nobody leaves them more."""
@@ -186,3 +252,7 @@ class _Sure:
         bps = (link.rate_bps or 0) * (1 - link.rest_percent / 100)
         seconds = min(bits / bps if bps else 0, MOST_AHEAD.total_seconds())
         return self.asked.begins + timedelta(seconds=seconds)
+
+
+def _seconds(begins: datetime, ends: datetime | None) -> float:
+    return (ends - begins).total_seconds() if ends is not None else 0.0
