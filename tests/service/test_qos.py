@@ -124,6 +124,26 @@ async def test_a_deadline_at_risk_because_of_a_higher_priority_says_so(site: Sit
 
 
 @pytest.mark.anyio
+async def test_what_a_deadline_needs_is_worked_out_more_often_near_it(site: Site) -> None:
+    slow_s = large_set(site) * 8 / SLOW_BPS
+    await put_in_force(site, LINKED)
+    deadline = site.clock() + timedelta(seconds=3 * slow_s)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", deadline=deadline.isoformat(), rate_limit_bps=SLOW_BPS)
+    transfer = await site.ada.submit(plan)
+    await until_durable(site, transfer)
+
+    async def needed_when_left(seconds: float) -> int:
+        site.clock.shift += deadline - timedelta(seconds=seconds) - site.clock()
+        await site.use_cases.shares.renew()
+        [shown] = (await site.ada.port.qos()).use[0].transfers
+        return shown.needed_bps
+
+    first, second = await needed_when_left(12), await needed_when_left(8)
+    assert 0 < first < second, "4 s later, though less than 10 s have passed"
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+
+
+@pytest.mark.anyio
 async def test_what_a_deadline_needs_is_worked_out_anew_though_the_clock_was_set_back(site: Site) -> None:
     slow_s = large_set(site) * 8 / SLOW_BPS
     await put_in_force(site, LINKED)

@@ -27,7 +27,9 @@ from headrace.guardrails import PolicySet
 RENEW_S: Final = 2
 """Time between looks at what is used and what is not."""
 _PROMISED_ANEW: Final = timedelta(seconds=10)
-"""How old what a deadline needs may be."""
+"""How old what a deadline needs may be, far from it."""
+_NEAR: Final = 4
+"""And near it: this part of the time that is left."""
 _SETTLED: Final = timedelta(seconds=5)
 """How long an attempt has run before what it takes says what it can use."""
 PATIENCE_S: Final = 2.0
@@ -229,11 +231,12 @@ class Shares:
         return run.progress.rate_bps if self._core.steady() >= since else None
 
     def _need(self, held: InForce, run: Run) -> float:
-        """Return what a deadline needs: what is left over the time that is left, worked out every ten seconds."""
+        """Return what a deadline needs: what is left over the time that is left, worked out anew now and then."""
         now, steady = self._core.clock(), self._core.steady()
         if run.deadline is None or now >= run.deadline:
             return 0
-        if run.guarantee is None or steady - run.guarantee[0] >= _PROMISED_ANEW:
+        most = min(_PROMISED_ANEW, (run.deadline - now) / _NEAR)
+        if run.guarantee is None or steady - run.guarantee[0] >= most:
             seconds = held.hours_of(run.qos_class, run.hours).seconds(now, run.deadline)
             left = max(0, run.progress.bytes_total - run.progress.bytes_durable) * 8
             run.guarantee = steady, left / max(1.0, seconds) * AHEAD
