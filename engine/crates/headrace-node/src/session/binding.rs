@@ -11,7 +11,7 @@ use headrace_core::ticket::Ticket;
 use headrace_core::value::{Digest, Id, Label, decimal};
 use serde::{Deserialize, Serialize};
 
-use super::state_failed;
+use super::failures::state_failed;
 
 const FILE: &str = "binding.json";
 

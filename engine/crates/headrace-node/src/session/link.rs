@@ -14,8 +14,8 @@ use headrace_core::wire::{FrameType, HEADER_BYTES, Header, Peeked, WireError};
 use headrace_io::stream::{TlsReader, TlsStream, TlsWriter, until};
 use parking_lot::{Condvar, Mutex};
 
-use super::contained;
 use super::counters::{Counters, Stage, add};
+use super::failures::contained;
 use super::landing::{Accepted, Answers, Landing, UnitSink, violation};
 use super::shares::Claim;
 use super::supply::{Orders, Outlet, Piece};

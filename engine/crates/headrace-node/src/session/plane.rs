@@ -32,11 +32,12 @@ use rustls::ServerConfig;
 use serde::{Deserialize, Serialize};
 
 use super::attempt::{Arrival, AttemptHandle, AttemptSpec, Role, Shared, Tuning};
+use super::failures::state_failed;
 use super::fireflies::{Fireflies, Reported, Reporter};
 use super::landing::destination_failure;
 use super::link::{join_token, read_message};
 use super::shares::{Claim, Direction, NodeLinks};
-use super::{binding, lists, run, state_failed};
+use super::{binding, lists, run};
 use crate::strangers::{Admitted, Strangers};
 
 /// How long a connection may come before the attempt it belongs to.

@@ -15,7 +15,7 @@ use headrace_core::message::{
 };
 use headrace_core::name::RelPath;
 use headrace_core::statement::Kept;
-use headrace_core::ticket::{Shard, Ticket, Verify};
+use headrace_core::ticket::{Ticket, Verify};
 use headrace_core::value::{Id, Label, Timestamp};
 use headrace_core::wishes::is_unit;
 use headrace_io::descriptors::Share;
@@ -29,12 +29,13 @@ use headrace_io::tls::{ALPN_DATA, client_config};
 use super::attempt::{
     Arrival, AttemptEnd, AttemptSpec, Joinable, Outcome, Peer, Role, Shared, StatementFields,
 };
-use super::landing::{LAST_FAILED, LandingSpec, WINDOW, temporaries_of, violation};
+use super::failures::{contained, state_failed};
+use super::landing::{LAST_FAILED, LandingSpec, WINDOW, remove_named, violation};
 use super::link::{broken, join_token, read_message, session_secret};
 use super::plane::Plane;
 use super::supply::SupplySpec;
 use super::trash::TrashSpec;
-use super::{binding, contained, destination, local, source, state_failed};
+use super::{binding, destination, local, source};
 
 /// First and longest pause between attempts to connect.
 pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -549,48 +550,6 @@ pub(super) fn remove_temporaries(
     let target = storages.target(&root, Writing::Buffered);
     remove_named(&*target, &replay, transfer, &bound.destination_path);
     Ok(())
-}
-
-/// Remove the temporaries of a transfer: each that has a record, and all in the folders where some have none.
-pub(super) fn remove_named(
-    target: &dyn Target,
-    replay: &Replay,
-    transfer: &Id,
-    destination: &RelPath,
-) {
-    let prefix = temporaries_of(transfer, Shard::WHOLE.number);
-    for (number, part) in replay.parts() {
-        let name = [&prefix, number.to_string().as_bytes()].concat();
-        let removed = destination
-            .join_path(&part.path)
-            .map_err(std::io::Error::other)
-            .and_then(|path| {
-                target
-                    .folder(&path.parent().unwrap_or_default())?
-                    .remove(&name)
-            });
-        if let Err(error) = removed {
-            tracing::debug!(%error, path = %part.path, "a temporary is gone already");
-        }
-    }
-    for path in replay.used() {
-        if let Err(error) = remove_with(target, path, &prefix) {
-            tracing::debug!(%error, %path, "a folder with temporaries is gone already");
-        }
-    }
-}
-
-/// Remove all temporaries in a folder whose names begin so.
-fn remove_with(target: &dyn Target, folder: &RelPath, prefix: &[u8]) -> std::io::Result<()> {
-    let folder = target.folder(folder)?;
-    let mut names = Vec::new();
-    folder.names(&mut |name| {
-        if name.starts_with(prefix) {
-            names.push(name.to_vec());
-        }
-        true
-    })?;
-    names.iter().try_for_each(|name| folder.remove(name))
 }
 
 /// What the peer may not do in this place of a session.

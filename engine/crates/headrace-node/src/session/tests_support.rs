@@ -1,27 +1,11 @@
 //! What tests of sessions share.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use headrace_core::code::Failure;
-use headrace_core::filter::{Filter, Filters};
+use headrace_core::filter::Filters;
 use headrace_core::list::ListDigest;
 use headrace_core::name::RelPath;
 use headrace_core::sealed::SigningKey;
 use headrace_core::ticket::{
-    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Shard, Verify,
-};
-use headrace_core::value::Digest;
-use headrace_io::descriptors::Descriptors;
-use headrace_io::storage::Target;
-use headrace_io::storage::simulated::Disk;
-
-use super::landing::{Content, DIRECT_FROM_BYTES, EpochRules, Geometry, LandingSpec};
-
-/// Files cut so small that little content makes many units.
-pub(crate) const GEOMETRY: Geometry = Geometry {
-    block_bytes: 1024,
-    unit_bytes: 4096,
+    Action, Compare, Encryption, Execution, OnConflict, Place, Preserve, Verify,
 };
 
 /// A plain copy from folder `from` of root `here` on node 1 to folder `to/deep` of root `there` on node 2.
@@ -54,28 +38,4 @@ pub(crate) fn execution() -> Execution {
         probe: None,
         trash: None,
     }
-}
-
-/// The landing of that copy on a simulated disk; without power its journal cannot be reached.
-pub(crate) fn landing_spec(disk: &Disk, scratch: &Path) -> Result<LandingSpec, Failure> {
-    let state = disk.target("state").folder(&RelPath::root());
-    Ok(LandingSpec {
-        transfer: "tr_1".parse().expect("an id"),
-        plan: Digest([1; 32]),
-        shard: Shard::WHOLE,
-        execution: execution(),
-        filter: Filter::new(&Filters::default()).expect("no filter"),
-        only_failed: None,
-        overwrites: None,
-        deletes: None,
-        target: Arc::new(disk.target("data")),
-        state: state.map_err(super::state_failed)?,
-        scratch: scratch.to_owned(),
-        first_part: 0,
-        content: Content::Sent,
-        geometry: GEOMETRY,
-        direct_from_bytes: DIRECT_FROM_BYTES,
-        epochs: EpochRules::default(),
-        share: Arc::new(Descriptors::new(1 << 16).share()),
-    })
 }

@@ -373,7 +373,6 @@ mod tests {
     use headrace_io::storage::{Holding, Writing};
 
     use super::*;
-    use crate::session::tests_support::landing_spec;
 
     fn open(spec: &TrashSpec) -> Trash {
         let settled = spec.clone().settled().expect("durable");
@@ -382,9 +381,8 @@ mod tests {
 
     #[test]
     fn a_name_that_the_power_left_where_it_was_and_in_the_trash_is_taken_again() {
-        let scratch = tempfile::tempdir().expect("a folder");
         let disk = Disk::default();
-        let target = landing_spec(&disk, scratch.path()).expect("a spec").target;
+        let target: Arc<dyn Target> = Arc::new(disk.target("data"));
         let path = RelPath::from_bytes(b"a/x").expect("a path");
         let root = target.folder(&RelPath::root()).expect("the root");
         root.make_folder(b"a").expect("made");
@@ -538,9 +536,8 @@ mod tests {
 
     #[test]
     fn a_trash_that_somebody_empties_meanwhile_is_made_again_and_no_name_is_taken_for_gone() {
-        let scratch = tempfile::tempdir().expect("a folder");
         let disk = Disk::default();
-        let target = landing_spec(&disk, scratch.path()).expect("a spec").target;
+        let target: Arc<dyn Target> = Arc::new(disk.target("data"));
         let path = |text: &str| RelPath::from_bytes(text.as_bytes()).expect("a path");
         let root = target.folder(&RelPath::root()).expect("the root");
         root.make_folder(b"a").expect("made");

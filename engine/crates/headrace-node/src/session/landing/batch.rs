@@ -18,7 +18,7 @@ use super::places::Place;
 use super::unit::write_sparse;
 use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
-use crate::session::state_failed;
+use crate::session::failures::state_failed;
 
 /// Of a share, the part that waiting files may take: each holds its own descriptor, and at worst that of a folder of its own.
 const OF_SHARE: usize = 4;

@@ -14,7 +14,7 @@ use headrace_io::storage::Existing;
 use headrace_io::version::is_still;
 use serde::Deserialize;
 
-use crate::session::state_failed;
+use crate::session::failures::state_failed;
 
 /// Reads a sealed list beside entries that come in the same order.
 pub(super) struct ListCursor {

@@ -122,7 +122,7 @@ impl Landing {
             self.ledger
                 .lock()
                 .push(item)
-                .map_err(crate::session::state_failed)?;
+                .map_err(crate::session::failures::state_failed)?;
             let before = intake.there;
             decisions.push(self.decide(&mut intake, id, item)?);
             if intake.there > before {

@@ -18,8 +18,8 @@ use super::conflict::is_unchanged;
 use super::incoming::{Incoming, IncomingState, Phase};
 use super::places::Place;
 use crate::session::counters::{Stage, add};
+use crate::session::failures::state_failed;
 use crate::session::ledger::Outcome;
-use crate::session::state_failed;
 
 /// Age of the oldest arrival at which an epoch is due.
 const MAX_AGE: Duration = Duration::from_millis(250);

@@ -22,8 +22,8 @@ use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
 use super::decide::{Stop, destination_failure};
 use super::{Landing, LandingSpec};
 use crate::session::counters::{Stage, add, read};
+use crate::session::failures::state_failed;
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
-use crate::session::state_failed;
 use crate::session::trash::{SettledTrash, Trash, TrashSpec};
 
 /// Name of the list of what failed in the last attempt, in the scratch folder.

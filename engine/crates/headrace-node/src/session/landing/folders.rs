@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use headrace_core::name::{PART_PREFIX, RelPath};
-use headrace_core::value::Id;
+use headrace_core::name::RelPath;
 use headrace_io::descriptors::Share;
 use headrace_io::storage::{Folder, Target};
 use parking_lot::Mutex;
@@ -54,12 +53,6 @@ struct Handle {
     folder: Arc<dyn Folder>,
     freshness: Freshness,
     used: u64,
-}
-
-/// Start of the names of the temporaries of a shard of a transfer: several nodes may write to one storage.
-pub(in crate::session) fn temporaries_of(transfer: &Id, shard: u64) -> Vec<u8> {
-    let of = format!("{transfer}-{shard}-");
-    [PART_PREFIX, of.as_bytes()].concat()
 }
 
 impl Folders {

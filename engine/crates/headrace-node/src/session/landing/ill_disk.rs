@@ -18,7 +18,7 @@ use headrace_io::storage::simulated::{Disk, Illness};
 use parking_lot::Mutex;
 
 use super::{Answers, Landing};
-use crate::session::tests_support::{GEOMETRY, landing_spec};
+use crate::session::landing::tests_support::{GEOMETRY, landing_spec};
 
 /// A small file, one of one unit, and one of several.
 const SIZES: [usize; 3] = [700, 4096, 10_000];

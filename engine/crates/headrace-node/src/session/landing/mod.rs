@@ -22,12 +22,15 @@ mod read_back;
 mod resume;
 mod same_place;
 mod share;
+mod temporaries;
 mod unit;
 
 #[cfg(test)]
 mod ill_disk;
 #[cfg(test)]
 mod power_loss;
+#[cfg(test)]
+pub(super) mod tests_support;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -58,18 +61,19 @@ pub(super) use self::decide::destination_failure;
 use self::epoch::Pending;
 pub use self::finish::{Finished, LAST_FAILED};
 use self::folders::Folders;
-pub(super) use self::folders::temporaries_of;
 use self::incoming::{Incoming, Phase};
 use self::places::Places;
 pub(crate) use self::read_back::READERS;
 use self::read_back::ReadBack;
 use self::resume::{ReceivedCount, Resume};
+pub(super) use self::temporaries::remove_named;
+use self::temporaries::temporaries_of;
 pub use self::unit::{Accepted, DIRECT_FROM_BYTES, UnitSink};
 use super::binding::fenced_off;
 use super::counters::{Counters, Stage, add};
+use super::failures::{contained, state_failed};
 use super::ledger::{Ledger, Outcome};
 use super::trash::{SettledTrash, Trash};
-use super::{contained, state_failed};
 
 /// Most entries that may be under way without a result; the source is told.
 pub const WINDOW: u32 = 32 * 1024;

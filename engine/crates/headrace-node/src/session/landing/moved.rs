@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::finish::Finished;
 use super::lists::Lines;
 use super::{Landing, MAX_DRIFTED};
-use crate::session::state_failed;
+use crate::session::failures::state_failed;
 use crate::state::sync_parent;
 
 /// What is kept, in the scratch folder: a line of its own, then those of `files.jsonl`.

@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 
 use self::case::{BLOCK, Case, Extent, Random};
 use super::{Accepted, Answers, Finished, Landing};
-use crate::session::tests_support::GEOMETRY;
+use crate::session::landing::tests_support::GEOMETRY;
 
 /// Each case has some two.
 const DEFAULT_CUTS: u64 = 2750;

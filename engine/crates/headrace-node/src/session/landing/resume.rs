@@ -13,7 +13,7 @@ use headrace_io::landed::LandedCursor;
 use parking_lot::Mutex;
 
 use super::Geometry;
-use crate::session::state_failed;
+use crate::session::failures::state_failed;
 
 /// The past of this transfer on this node.
 pub(super) struct Resume {

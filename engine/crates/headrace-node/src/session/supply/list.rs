@@ -14,7 +14,7 @@ use headrace_io::walk::{WalkError, WalkLimits, WalkProblem};
 use super::outgoing::{Outgoing, unreadable};
 use super::{POLL, Supply};
 use crate::session::counters::add;
-use crate::session::state_failed;
+use crate::session::failures::state_failed;
 
 /// Entries in one frame: enough to hide its cost, few enough that the first files are asked for soon.
 const ITEMS_PER_FRAME: usize = 512;

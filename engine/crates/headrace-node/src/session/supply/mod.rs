@@ -34,11 +34,11 @@ use self::outgoing::{Asked, Outgoing};
 pub use self::remove::Removed;
 use self::work::Queue;
 use super::counters::Counters;
+use super::failures::state_failed;
 use super::landing::{Geometry, MAX_RESENDS, violation};
 use super::ledger::{Ledger, Outcome};
 use super::pace::Pace;
 use super::shares::Claim;
-use super::state_failed;
 use super::trash::TrashSpec;
 
 /// How often a waiting thread looks whether its session is over.

@@ -18,8 +18,8 @@ use headrace_io::version::is_still;
 use super::Supply;
 use super::outgoing::{Looked, open};
 use crate::session::counters::{Stage, add};
+use crate::session::failures::state_failed;
 use crate::session::ledger::Outcome;
-use crate::session::state_failed;
 use crate::session::trash::Trash;
 use crate::state;
 
@@ -267,9 +267,10 @@ mod tests {
     use super::super::{Orders, SupplySpec};
     use super::*;
     use crate::session::counters::read;
+    use crate::session::landing::tests_support::GEOMETRY;
     use crate::session::pace::Pace;
     use crate::session::shares::{Claim, Direction, NodeLinks};
-    use crate::session::tests_support::{GEOMETRY, execution};
+    use crate::session::tests_support::execution;
 
     struct Nobody;
 

@@ -386,8 +386,9 @@ mod tests {
 
     use super::super::{Orders, SupplySpec};
     use super::*;
+    use crate::session::landing::tests_support::GEOMETRY;
     use crate::session::shares::{Claim, Direction, NodeLinks};
-    use crate::session::tests_support::{GEOMETRY, execution};
+    use crate::session::tests_support::execution;
 
     struct Nobody;
 

@@ -25,8 +25,8 @@ use tempfile::TempDir;
 
 use super::super::{Answers, Landing, LandingSpec, WINDOW};
 use crate::session::counters::{Counters, read};
-use crate::session::run::remove_named;
-use crate::session::tests_support::landing_spec;
+use crate::session::landing::remove_named;
+use crate::session::landing::tests_support::landing_spec;
 
 const CONTENT: &[u8] = b"content";
 

@@ -14,7 +14,7 @@ use headrace_io::storage::{Folder, Holding, Writing};
 
 use super::super::{Answers, Landing};
 use super::MAX_TOUCHED;
-use crate::session::tests_support::landing_spec;
+use crate::session::landing::tests_support::landing_spec;
 
 struct Quiet;
 

@@ -17,7 +17,7 @@ use headrace_io::storage::{Existing, Folder, Holding, Target, Writing};
 
 use super::super::{Answers, DIRECT_FROM_BYTES, EpochRules, Geometry, Landing, LandingSpec};
 use super::Heard;
-use crate::session::tests_support::{GEOMETRY, landing_spec};
+use crate::session::landing::tests_support::{GEOMETRY, landing_spec};
 
 /// Bytes of a block of a file, of all units.
 pub(super) const BLOCK: usize = 1024;

@@ -22,7 +22,7 @@ use headrace_io::storage::{Target, Writing};
 use parking_lot::Mutex;
 
 use super::super::{Answers, Geometry, Landing};
-use crate::session::tests_support::landing_spec;
+use crate::session::landing::tests_support::landing_spec;
 
 const UNIT: u64 = 4 << 20;
 /// Large enough for direct writes, and no multiple of any block.
