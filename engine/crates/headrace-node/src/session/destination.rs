@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::message::Message;
+use headrace_core::wire::WireError;
 use headrace_io::root::Root;
 use parking_lot::Mutex;
 
 use super::attempt::Tuning;
-use super::landing::{Answers, Finished, Landing, READERS};
+use super::connect::Connected;
+use super::context::{Context, Done};
+use super::landing::{Answers, Finished, Landing, READERS, violation};
 use super::link::{Control, Guard, StreamInlet, broken, hear, part, shared_socket};
-use super::run::{Connected, Context, Done, unexpected};
 use super::streams::{StreamOver, Streams};
 
 /// Run a session: decide, receive, commit. Once everything is done, `finished` says so, even if the connection breaks before the
@@ -167,4 +169,11 @@ fn commit(
         }
     }
     Ok(())
+}
+
+/// What the peer may not do in this place of a session.
+fn unexpected(message: &Message) -> Failure {
+    violation(&WireError::contradiction(format!(
+        "{message:?} is not expected now"
+    )))
 }

@@ -10,11 +10,11 @@ use headrace_io::root::{Dir, Root};
 use headrace_io::storage::{Part, Reader};
 use parking_lot::Mutex;
 
+use super::context::{Context, Done, POLL};
 use super::landing::{
     Accepted, Answers, Content, Finished, Landing, LandingSpec, READERS, UnitSink, WINDOW,
 };
 use super::link::Guard;
-use super::run::{Context, Done, POLL};
 use super::supply::{Orders, Outlet, Piece, Removed, Supply};
 
 /// Threads that read, hash and write.

@@ -35,7 +35,10 @@
 
 mod attempt;
 mod binding;
+mod connect;
+mod context;
 pub mod counters;
+mod data_plane;
 mod destination;
 mod diagnosis;
 mod failures;
@@ -43,7 +46,9 @@ mod fireflies;
 mod flows;
 pub mod landing;
 mod ledger;
+mod leftovers;
 mod link;
+mod listener;
 mod lists;
 mod local;
 pub mod pace;
@@ -60,9 +65,10 @@ pub use self::attempt::{
     StopReason, Tuning,
 };
 pub use self::counters::StageTimes;
+pub use self::data_plane::{DataPlane, forget, start};
 pub use self::fireflies::{Fireflies, OfClass};
 pub use self::flows::Side;
-pub use self::plane::{DataPlane, Settings, forget, start};
+pub use self::plane::Settings;
 pub use headrace_io::flow::Flow;
 
 #[cfg(test)]

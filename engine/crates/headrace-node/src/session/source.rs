@@ -9,8 +9,9 @@ use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
 use super::attempt::Tuning;
+use super::connect::Connected;
+use super::context::{Context, Done};
 use super::link::{Control, Guard, StreamOutlet, broken, hear, part, shared_socket};
-use super::run::{Connected, Context, Done};
 use super::streams::{StreamOver, Streams};
 use super::supply::{Orders, Removed, Supply};
 

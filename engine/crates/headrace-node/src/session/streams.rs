@@ -13,9 +13,10 @@ use headrace_io::stream::TlsStream;
 use parking_lot::Mutex;
 
 use super::attempt::{Arrival, Role};
+use super::connect::{Connected, Joining, PAUSES, join};
+use super::context::Context;
 use super::counters::{add, read};
 use super::link::{Guard, shared_socket};
-use super::run::{Connected, Context, Joining, PAUSES, join};
 
 /// How often it is looked whether the session is over: its end waits for that.
 const END_POLL: Duration = Duration::from_millis(10);

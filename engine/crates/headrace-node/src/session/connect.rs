@@ -1,0 +1,288 @@
+//! Gets two nodes together: one dials, the other waits, both say hello; and each further data connection joins their session.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use headrace_core::code::{Code, Failure};
+use headrace_core::growth::Growth;
+use headrace_core::message::{
+    Hello, Join, MAX_STREAMS, Message, Order, Role as HelloRole, VERSIONS,
+};
+use headrace_core::wishes::is_unit;
+use headrace_io::stream::{ConnectError, Patience, TlsStream, until};
+use headrace_io::tls::{ALPN_DATA, client_config};
+
+use super::attempt::{Arrival, Joinable, Peer, Role};
+use super::context::{Context, POLL};
+use super::landing::WINDOW;
+use super::link::{broken, join_token, read_message, session_secret};
+
+/// First and longest pause between attempts to connect.
+pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// The first connection of a session, after the hellos.
+pub(super) struct Connected {
+    pub(super) stream: TlsStream,
+    pub(super) theirs: Hello,
+    pub(super) secret: [u8; 32],
+    pub(super) session: [u8; 16],
+    /// Where data connections are to be dialled; `None` when the other side dials.
+    pub(super) dialled: Option<std::net::SocketAddr>,
+    pub(super) streams: Growth,
+}
+
+/// What it takes to join a session from another connection.
+pub(super) struct Joining {
+    pub(super) address: std::net::SocketAddr,
+    pub(super) secret: [u8; 32],
+    pub(super) session: [u8; 16],
+}
+
+/// Get together with the other node and say hello.
+pub(super) fn connect(context: Context<'_>) -> Result<Connected, Failure> {
+    let Context { shared, spec, .. } = context;
+    let deadline = Instant::now() + spec.tuning.reconnect;
+    match &spec.peer {
+        Peer::Await => loop {
+            match shared.arrivals.1.recv_timeout(POLL) {
+                Ok(Arrival::Session(stream, hello)) => {
+                    shared.superseded.store(false, Ordering::Release);
+                    return answer(context, stream, hello);
+                }
+                // Of a session that is over.
+                Ok(Arrival::Stream(..)) => {}
+                Err(_) => shared.check()?,
+            }
+            if Instant::now() >= deadline {
+                let seconds = spec.tuning.reconnect.as_secs();
+                return Err(Failure::new(
+                    Code::PeerUnreachable,
+                    format!("the other node has not dialled for {seconds} s"),
+                ));
+            }
+        },
+        Peer::Dial(addresses) => {
+            let mut pause = PAUSES.0;
+            loop {
+                shared.check()?;
+                match dial_any(context, addresses) {
+                    Ok(connected) => return Ok(connected),
+                    Err(failure)
+                        if failure.code != Code::PeerUnreachable || Instant::now() >= deadline =>
+                    {
+                        return Err(failure);
+                    }
+                    Err(failure) => tracing::debug!(message = failure.message, "dialling again"),
+                }
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+}
+
+fn dial_any(
+    context: Context<'_>,
+    addresses: &[std::net::SocketAddr],
+) -> Result<Connected, Failure> {
+    let mut last = Failure::new(Code::PeerUnreachable, "the other node has no address");
+    for address in addresses {
+        match dial(context, *address).and_then(|stream| ask(context, stream, *address)) {
+            Ok(connected) => return Ok(connected),
+            Err(failure) => last = failure,
+        }
+    }
+    Err(last)
+}
+
+/// Dial one data address of the other node.
+fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream, Failure> {
+    let Context {
+        plane,
+        shared,
+        spec,
+        ..
+    } = context;
+    let peer = shared
+        .ticket
+        .lock()
+        .peer()
+        .ok_or_else(|| Failure::new(Code::Internal, "a local copy dials nobody"))?;
+    let config = client_config(&plane.identity, peer, ALPN_DATA)
+        .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+    let patience = Patience {
+        connect: spec.tuning.connect,
+        stalled_after: spec.tuning.stalled_after,
+        unsent_bytes: plane.settings.unsent_bytes,
+        records: plane.settings.records,
+    };
+    TlsStream::dial(address, &config, ALPN_DATA, patience).map_err(|error| {
+        let code = if matches!(error, ConnectError::WrongKey) {
+            Code::WrongPeerKey
+        } else {
+            Code::PeerUnreachable
+        };
+        Failure::new(code, format!("dialling {address}: {error}"))
+    })
+}
+
+/// Say hello as the side that dialled, and hear the answer.
+fn ask(
+    context: Context<'_>,
+    mut stream: TlsStream,
+    address: std::net::SocketAddr,
+) -> Result<Connected, Failure> {
+    let ours = hello(context, [0; 16]);
+    let deadline = Instant::now() + context.spec.tuning.dead_after;
+    let ours = Message::Hello(ours).encode();
+    let send = stream.write_all(&ours, &[], &mut until(deadline));
+    send.map_err(|error| broken(&error))?;
+    let answer = read_message(&mut |bytes| {
+        stream.read_exact(bytes, &mut || {
+            let expired = Instant::now() >= deadline || context.shared.check().is_err();
+            if expired {
+                Err(std::io::ErrorKind::TimedOut.into())
+            } else {
+                Ok(())
+            }
+        })
+    })?;
+    let theirs = match answer {
+        Some(Message::Hello(theirs)) => theirs,
+        Some(Message::Bye(failure)) => {
+            return Err(Failure::new(
+                failure.code,
+                format!("the other node refused: {}", failure.message),
+            ));
+        }
+        _ => {
+            return Err(Failure::new(
+                Code::ProtocolViolation,
+                "the other node did not answer with a hello",
+            ));
+        }
+    };
+    check_hello(context, &theirs)?;
+    let wished = [context.spec.tuning.streams.unwrap_or(0), theirs.streams]
+        .into_iter()
+        .max()
+        .filter(|count| *count > 0);
+    let round_trip = stream.round_trip();
+    let streams = match wished {
+        Some(count) => Growth::fixed(count.min(MAX_STREAMS)),
+        None => Growth::adaptive(context.plane.settings.most_streams(round_trip), round_trip),
+    };
+    Ok(Connected {
+        secret: session_secret(&stream)?,
+        session: theirs.session,
+        dialled: Some(address),
+        streams,
+        theirs,
+        stream,
+    })
+}
+
+/// Answer a hello as the side that was dialled.
+fn answer(
+    context: Context<'_>,
+    mut stream: TlsStream,
+    theirs: Hello,
+) -> Result<Connected, Failure> {
+    let mut session = [0; 16];
+    getrandom::fill(&mut session)
+        .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+    let deadline = Instant::now() + context.spec.tuning.dead_after;
+    if let Err(failure) = check_hello(context, &theirs) {
+        let bye = Message::Bye(failure.clone()).encode();
+        drop(stream.write_all(&bye, &[], &mut until(deadline)));
+        return Err(failure);
+    }
+    let secret = session_secret(&stream)?;
+    *context.shared.joinable.lock() = Some(Joinable { session, secret });
+    let ours = Message::Hello(hello(context, session)).encode();
+    let answered = stream.write_all(&ours, &[], &mut until(deadline));
+    answered.map_err(|error| broken(&error))?;
+    Ok(Connected {
+        stream,
+        theirs,
+        secret,
+        session,
+        dialled: None,
+        streams: Growth::fixed(0),
+    })
+}
+
+fn hello(context: Context<'_>, session: [u8; 16]) -> Hello {
+    let ticket = context.shared.current();
+    let source = matches!(context.spec.role, Role::Source(_));
+    Hello {
+        version_min: VERSIONS.0,
+        version_max: VERSIONS.1,
+        features: 0,
+        role: if source {
+            HelloRole::Source
+        } else {
+            HelloRole::Destination
+        },
+        transfer: ticket.transfer,
+        attempt: ticket.attempt,
+        plan: ticket.plan_digest,
+        shard: ticket.shard,
+        order: Order::Components,
+        session,
+        unit_bytes: context.spec.tuning.unit_bytes,
+        window: WINDOW,
+        streams: context.spec.tuning.streams.unwrap_or(0),
+    }
+}
+
+/// The other side must be of the same attempt, with the other role, and cut files sensibly.
+fn check_hello(context: Context<'_>, theirs: &Hello) -> Result<(), Failure> {
+    let ours = hello(context, [0; 16]);
+    let Some(_version) = theirs.common_version() else {
+        let message = format!(
+            "the other node speaks versions {} to {}",
+            theirs.version_min, theirs.version_max
+        );
+        return Err(Failure::new(Code::VersionUnsupported, message));
+    };
+    if let (HelloRole::Source, Order::Unknown(number)) = (theirs.role, theirs.order) {
+        let message =
+            format!("the other node lists in the order {number}, which is not known here");
+        return Err(Failure::new(Code::VersionUnsupported, message));
+    }
+    let same = (&theirs.transfer, theirs.attempt, theirs.plan, theirs.shard)
+        == (&ours.transfer, ours.attempt, ours.plan, ours.shard);
+    let sensible = is_unit(theirs.unit_bytes)
+        && (1..=1 << 20).contains(&theirs.window)
+        && theirs.streams <= MAX_STREAMS;
+    if !same || theirs.role == ours.role || !sensible {
+        return Err(Failure::new(
+            Code::ProtocolViolation,
+            "the other node's hello does not fit this attempt",
+        ));
+    }
+    Ok(())
+}
+
+/// Dial one data connection and let it join the session.
+pub(super) fn join(
+    context: Context<'_>,
+    connected: &Joining,
+    index: u16,
+) -> Result<TlsStream, Failure> {
+    let mut stream = dial(context, connected.address)?;
+    let deadline = Instant::now() + context.spec.tuning.dead_after;
+    let token = *join_token(&connected.secret, &connected.session, index, &stream)?.as_bytes();
+    let transfer = context.shared.current().transfer;
+    let join = Message::Join(Join {
+        transfer,
+        session: connected.session,
+        index,
+        token,
+    });
+    stream
+        .write_all(&join.encode(), &[], &mut until(deadline))
+        .map_err(|error| broken(&error))?;
+    Ok(stream)
+}
