@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.pure.rust_text import texts, without_tests
 
 TREE: Final = Path(__file__).parents[2]
 PACKAGES: Final = ("api", "auth", "cli", "client", "guardrails", "mcp-server")
@@ -17,6 +18,8 @@ NOT_SO: Final = {
     "no longer": re.compile(r"\b[a-z]+s no more(?=[.,:;]|$)"),
     # "the plan says not what": "the plan does not say what".
     "does not": re.compile(r"\b(?:says|knows|holds|tells) (?:not|of no)\b"),
+    # "one of both places": "one of the two places".
+    "of the two": re.compile(r"\b(?:one|none|either) of both\b"),
     "give": re.compile(r"\b[Ss]ay --[a-z]"),
 }
 """What is right instead of it, and how it is found."""
@@ -48,6 +51,17 @@ def test_no_message_turns_its_sentence_round(package: str) -> None:
         for path in sorted((TREE / package / "src").rglob("*.py"))
         if path.name not in NO_MESSAGES
         for line, text in messages(path)
+        for right, pattern in NOT_SO.items()
+        if (wrong := pattern.search(text))
+    ]
+    assert found == []
+
+
+def test_no_message_of_the_engine_turns_its_sentence_round() -> None:
+    found = [
+        f"{path.relative_to(TREE)}:{line}: {wrong.group()!r} ({right}): {text}"
+        for path in sorted((TREE / "engine" / "crates").glob("*/src/**/*.rs"))
+        for line, text in texts(without_tests(path.read_text(encoding="utf-8")))
         for right, pattern in NOT_SO.items()
         if (wrong := pattern.search(text))
     ]

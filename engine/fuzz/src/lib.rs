@@ -99,7 +99,7 @@ pub fn frame(bytes: &[u8]) {
         let again = message.encode();
         let (header, payload) = again.split_first_chunk().expect("a header");
         let Ok(Peeked::Known(header)) = Header::decode(header) else {
-            panic!("what was written is no header");
+            panic!("what was written is not a header");
         };
         assert_eq!(Message::decode(&header, payload).as_ref(), Ok(&message));
     }

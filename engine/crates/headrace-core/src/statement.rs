@@ -190,7 +190,7 @@ impl Statement {
         };
         match TrashFolder::parse(name.as_str().as_bytes()) {
             Some(folder) if folder.transfer == self.transfer => Ok(()),
-            _ => Err("its trash is no folder of its transfer".to_owned()),
+            _ => Err("its trash is not a folder of its own transfer".to_owned()),
         }
     }
 

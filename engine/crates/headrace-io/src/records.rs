@@ -312,7 +312,7 @@ fn sealed_length(sealed: &[u8]) -> Result<Option<usize>, Over> {
 }
 
 fn no_record(refusal: Refusal) -> Over {
-    Over::Malformed(refusal, "what arrived is no record of TLS 1.3")
+    Over::Malformed(refusal, "what arrived is not a TLS 1.3 record")
 }
 
 /// Decrypt the record at `bytes[at..]` to the start of `bytes`.

@@ -35,7 +35,7 @@ pub struct Host {
 #[non_exhaustive]
 pub enum HostError {
     /// Its name.
-    #[error("`{0}` is no name of a host: up to 32 letters, digits and `-`")]
+    #[error("`{0}` cannot be the name of a host: use 1 to 32 letters, digits and `-`")]
     Name(String),
     /// What it is asked to be.
     #[error(

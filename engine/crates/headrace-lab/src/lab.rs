@@ -132,7 +132,7 @@ fn check(name: &str, hosts: &[Host]) -> Result<(), LabError> {
     let refused = |why: String| Err(LabError::Asked(why));
     if name.parse::<Host>().map(|host| host.name).as_deref() != Ok(name) {
         return refused(format!(
-            "`{name}` is no name of a lab: up to 32 letters, digits and `-`"
+            "`{name}` cannot be the name of a lab: use 1 to 32 letters, digits and `-`"
         ));
     }
     if hosts.is_empty() || hosts.len() > MAX_HOSTS {

@@ -292,7 +292,7 @@ impl RootConfig {
             let wrong = path.rsplit_once(':').filter(|(folder, _)| Path::new(folder).is_dir());
             match wrong {
                 Some((_, word)) if !word.is_empty() => bad(&format!(
-                    "`{word}` is no access; write `:read`, `:write` or `:delete`, or nothing to read"
+                    "`:{word}` is not an access level: write `:read`, `:write` or `:delete`; without one, the root can only be read"
                 )),
                 _ => bad(&error.to_string()),
             }
@@ -582,7 +582,7 @@ mod tests {
         }
         let said = access(format!("a={path}:rw")).expect_err("no access");
         assert!(
-            said.message.contains("`rw` is no access; write `:read`"),
+            said.message.contains("`:rw` is not an access level: write `:read`"),
             "{said}"
         );
     }

@@ -31,7 +31,7 @@ impl Place {
     pub(crate) fn parse(text: &OsStr) -> Result<Self, Problem> {
         let bytes = text.as_bytes();
         let bad = |detail: &str| {
-            let message = format!("`{}` is no place: {detail}", escape(bytes));
+            let message = format!("`{}` is not a place: {detail}", escape(bytes));
             Problem::new(ControlCode::BadArgument, message)
         };
         if bytes.is_empty() {

@@ -357,7 +357,7 @@ fn compared(skew_ms: i64) -> String {
         );
     }
     format!(
-        " (the service finds the node's clock {seconds} s {way} its own, and up to {} s are no trouble: check also the clock of the host \
+        " (the service finds the node's clock {seconds} s {way} its own, and up to {} s do no harm: check also the clock of the host \
          that signs for the service)",
         MAX_CLOCK_SKEW_MS / 1000
     )
@@ -382,7 +382,7 @@ mod tests {
             said(-75_000).contains("clock 75 s behind its own: set that of the node's host by NTP")
         );
         assert!(said(75_000).contains("clock 75 s ahead of its own: set that of the node's"));
-        assert!(said(2_000).contains("2 s ahead of its own, and up to 60 s are no trouble: check also the clock of the host that signs"));
+        assert!(said(2_000).contains("2 s ahead of its own, and up to 60 s do no harm: check also the clock of the host that signs"));
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Cp {
         let bad = |message: &str| Err(Problem::new(ControlCode::BadArgument, message));
         if !source.is_here() && !destination.is_here() {
             return bad(
-                "one of both places has to be on this machine: run `cp` on one of the others",
+                "neither place is on this machine: run `cp` on one of the two machines",
             );
         }
         if self.through_ssh

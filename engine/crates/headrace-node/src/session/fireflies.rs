@@ -65,7 +65,7 @@ impl Fireflies {
         if !port.is_some_and(|(host, port)| {
             !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
         }) {
-            return Err("`fireflies.collector` is no host:port".to_owned());
+            return Err("`fireflies.collector` is not `host:port`".to_owned());
         }
         if self.classes.len() > MAX_CLASSES {
             return Err(format!(

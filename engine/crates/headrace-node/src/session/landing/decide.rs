@@ -266,7 +266,7 @@ impl Landing {
             }
             Kind::Other => Err(Stop::This(Failure::new(
                 Code::SourceUnsupported,
-                format!("{} is no file, folder or symlink", self.place(&entry.path)),
+                format!("{} is not a file, folder or symlink", self.place(&entry.path)),
             ))),
         };
         match decided {
@@ -315,7 +315,7 @@ impl Landing {
                 Outcome::Identical(None)
             }
             Some(_) => {
-                let message = format!("{} is no folder", self.place(&entry.path));
+                let message = format!("{} is not a folder", self.place(&entry.path));
                 return Err(Failure::new(Code::DestinationNotDirectory, message).into());
             }
         };

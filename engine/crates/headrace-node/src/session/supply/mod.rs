@@ -268,7 +268,7 @@ impl Supply {
         };
         if file.kind != Kind::File || generation > current {
             return Err(violation(&WireError::contradiction(
-                "content was asked for where there is none",
+                "a request for content that this entry does not have",
             )));
         }
         if generation < current {
