@@ -3,14 +3,36 @@
 //! # Threads
 //!
 //! ```text
-//! data plane (plane)    headrace-listen accepts, headrace-greet shakes hands with one caller and hands it to its attempt,
+//! data plane            headrace-listen accepts, headrace-greet shakes hands with one caller and hands it to its attempt (listener),
 //!                       headrace-disk-n write (some for each file system), headrace-link keeps the time of one link
 //!   attempt (run)       headrace-<transfer>: one session after the other, then the end; on it the session also hears messages
 //!     source            lists (supply::list) | streams: read, hash, seal, send (supply::send) | beats (link)
 //!     destination       streams: receive, verify, hand to the disk (landing::unit, batch) | commits: epochs and the end
 //!                       (landing::epoch, finish) | reads back and compares (landing::read_back) | beats
 //!     inside one node   lists | workers: read, verify, hand to the disk (local) | commits | reads back
-//!     either end        brings streams: dials or waits, replaces those that break (streams)
+//!     either end        gets together with the other node (connect), brings streams: dials or waits, replaces those that break (streams)
+//! ```
+//!
+//! # Who imports from whom
+//!
+//! A module imports from those below its line only; tests/pure/test_order_of_sessions.py reads this order, and holds it.
+//!
+//! ```text
+//! data_plane                                  a node's data plane, as its owner has it
+//! listener, run, leftovers                    who dials comes in; an attempt, session by session; what is removed afterwards
+//! destination, source, local                  one session, at either end or at both
+//! streams                                     its data connections
+//! connect                                     its first one, and how others join
+//! context                                     what it works with
+//! plane                                       what the attempts of a node share
+//! attempt                                     what the threads of one share, and what its owner sees
+//! link                                        messages and content on connections
+//! supply                                      the source's end: lists, reads, removes
+//! landing                                     the destination's end: decides, writes, commits
+//! trash
+//! shares
+//! binding, diagnosis, fireflies, flows, ledger, lists, pace
+//! counters, failures, tests_support
 //! ```
 //!
 //! # Who owns what
