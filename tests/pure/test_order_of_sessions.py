@@ -9,7 +9,7 @@ import pytest
 from tests.pure.rust_text import code
 
 CRATE: Final = Path(__file__).parents[2] / "engine" / "crates" / "headrace-node" / "src"
-FOLDERS: Final = ("session",)
+FOLDERS: Final = ("session", "session/landing")
 """Each has a `mod.rs` with an order in it."""
 HEADING: Final = "//! # Who imports from whom\n"
 

@@ -582,7 +582,8 @@ mod tests {
         }
         let said = access(format!("a={path}:rw")).expect_err("no access");
         assert!(
-            said.message.contains("`:rw` is not an access level: write `:read`"),
+            said.message
+                .contains("`:rw` is not an access level: write `:read`"),
             "{said}"
         );
     }

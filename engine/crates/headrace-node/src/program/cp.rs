@@ -109,9 +109,7 @@ impl Cp {
         let (source, destination) = (place(&self.source)?, place(&self.destination)?);
         let bad = |message: &str| Err(Problem::new(ControlCode::BadArgument, message));
         if !source.is_here() && !destination.is_here() {
-            return bad(
-                "neither place is on this machine: run `cp` on one of the two machines",
-            );
+            return bad("neither place is on this machine: run `cp` on one of the two machines");
         }
         if self.through_ssh
             && ![&source, &destination]

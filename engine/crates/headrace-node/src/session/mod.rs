@@ -15,7 +15,7 @@
 //!
 //! # Who imports from whom
 //!
-//! A module imports from those below its line only; tests/pure/test_order_of_sessions.py reads this order, and holds it.
+//! A module imports from those below its line only; `tests/pure/test_order_of_sessions.py` reads this order, and holds it.
 //!
 //! ```text
 //! data_plane                                  a node's data plane, as its owner has it

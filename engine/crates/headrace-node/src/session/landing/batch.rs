@@ -12,11 +12,12 @@ use headrace_core::name::RelPath;
 use headrace_core::wire::WireError;
 use headrace_io::storage::{Folder, Part};
 
-use super::epoch::WholeFile;
 use super::incoming::{Incoming, Phase};
+use super::pending::WholeFile;
 use super::places::Place;
+use super::shared::Landing;
+use super::spec::violation;
 use super::unit::write_sparse;
-use super::{Landing, violation};
 use crate::session::counters::{Stage, add};
 use crate::session::failures::state_failed;
 

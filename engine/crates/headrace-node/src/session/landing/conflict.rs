@@ -173,3 +173,8 @@ pub(super) fn differs(
 pub(super) fn is_unchanged(found: &Entry, listed: &ListEntry) -> bool {
     found.kind == listed.kind && is_still(&found.version, &listed.version)
 }
+
+/// A symlink's content is its target.
+pub(super) fn symlink_hash(entry: &Entry) -> [u8; 32] {
+    *blake3::hash(entry.target.as_deref().unwrap_or_default()).as_bytes()
+}

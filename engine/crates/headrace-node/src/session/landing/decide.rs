@@ -14,61 +14,20 @@ use headrace_core::message::{Decision, Message};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
 use headrace_core::wire::WireError;
-use headrace_io::descriptors::is_shortage;
 use headrace_io::storage::{Existing, Folder, Metadata};
 
-use super::conflict::{FailedCursor, ListCursor, Verdict, differs, judge};
-use super::finish::{MAX_TOUCHED, symlink_hash};
+use super::conflict::{Verdict, differs, judge, symlink_hash};
 use super::folders::Freshness;
 use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
-use super::{Landing, WINDOW, violation};
+use super::intake::Intake;
+use super::shared::Landing;
+use super::spec::{MAX_TOUCHED, WINDOW, violation};
+use super::stop::{Stop, destination_failure};
 use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 
 /// Longest run of bytes that is compared at once.
 const COMPARE_BYTES: usize = 1 << 20;
-
-/// How far the list of entries has come.
-pub(super) struct Intake {
-    last: Option<RelPath>,
-    over: bool,
-    prepared: bool,
-    /// Files and bytes to be copied so far, against the ceilings.
-    wanted_files: u64,
-    wanted_bytes: u64,
-    /// Files that needed nothing because they were at the destination.
-    there: u64,
-    /// Hash of the last of them, where an earlier session received it.
-    landed: Option<[u8; 32]>,
-    overwrites: ListCursor,
-    /// What failed before, when only that is copied.
-    only: Option<FailedCursor>,
-}
-
-impl Intake {
-    pub(super) fn new(overwrites: ListCursor, only: Option<FailedCursor>) -> Self {
-        Self {
-            last: None,
-            over: false,
-            prepared: false,
-            wanted_files: 0,
-            wanted_bytes: 0,
-            there: 0,
-            landed: None,
-            overwrites,
-            only,
-        }
-    }
-
-    fn is_asked_for(&mut self, path: &RelPath) -> Result<bool, Failure> {
-        self.only.as_mut().map_or(Ok(true), |only| only.holds(path))
-    }
-
-    /// Whether all entries have come.
-    pub(super) fn is_over(&self) -> bool {
-        self.over
-    }
-}
 
 impl Landing {
     /// Decide about the entries of one frame.
@@ -266,7 +225,10 @@ impl Landing {
             }
             Kind::Other => Err(Stop::This(Failure::new(
                 Code::SourceUnsupported,
-                format!("{} is not a file, folder or symlink", self.place(&entry.path)),
+                format!(
+                    "{} is not a file, folder or symlink",
+                    self.place(&entry.path)
+                ),
             ))),
         };
         match decided {
@@ -787,49 +749,6 @@ impl Intake {
 fn too_many(what: &str, ceiling: u64) -> Failure {
     let message = format!("the source now has more than the {ceiling} {what} that the plan allows");
     Failure::new(Code::CeilingExceeded, message)
-}
-
-/// What ends with a failure: one entry, or the attempt.
-pub(super) enum Stop {
-    This(Failure),
-    All(Failure),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        // Our own state failing is never the fault of one file, nor is that too much is open.
-        if matches!(failure.code, Code::StateFailed | Code::TooBusy) {
-            Self::All(failure)
-        } else {
-            Self::This(failure)
-        }
-    }
-}
-
-/// What a storage error means for one name.
-pub(in crate::session) fn destination_failure(
-    error: &io::Error,
-    place: &str,
-    doing: &str,
-) -> Failure {
-    let code = match error.kind() {
-        _ if is_shortage(error) => Code::TooBusy,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            Code::NoSpace
-        }
-        io::ErrorKind::ReadOnlyFilesystem => Code::ReadOnly,
-        io::ErrorKind::PermissionDenied => Code::PermissionDenied,
-        io::ErrorKind::InvalidFilename => Code::NameTooLong,
-        io::ErrorKind::IsADirectory => Code::DestinationIsDirectory,
-        io::ErrorKind::NotADirectory => Code::DestinationNotDirectory,
-        io::ErrorKind::AlreadyExists => Code::DestinationExists,
-        // What a symlink in the place of a folder gives.
-        _ if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
-            Code::DestinationNotDirectory
-        }
-        _ => Code::DestinationFailed,
-    };
-    Failure::new(code, format!("{doing} {place}: {error}"))
 }
 
 fn reason(code: Code) -> &'static str {

@@ -11,10 +11,10 @@ use headrace_core::code::{Code, Failure};
 use headrace_core::name::RelPath;
 use headrace_io::storage::{Folder, Part, Writing};
 
-use super::Landing;
-use super::decide::destination_failure;
-use super::epoch::{LandedUnit, Sealed};
 use super::incoming::Incoming;
+use super::pending::{LandedUnit, Sealed};
+use super::shared::Landing;
+use super::stop::destination_failure;
 
 /// Folders that are opened at a time to be synced.
 const MAX_OPEN_FOLDERS: usize = 64;

@@ -1,6 +1,6 @@
 //! Epochs: what has arrived is made durable together, in the order that makes every claim true.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,13 +10,14 @@ use headrace_core::integrity::PieceHash;
 use headrace_core::journal::{Identity, Landed, MAX_UNITS, Record};
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
-use headrace_io::storage::{Existing, Metadata, Part, Replaced};
+use headrace_io::storage::{Existing, Metadata, Replaced};
 use parking_lot::MutexGuard;
 
-use super::Landing;
 use super::conflict::is_unchanged;
 use super::incoming::{Incoming, IncomingState, Phase};
+use super::pending::{LandedUnit, Pending, Sealed, WholeFile};
 use super::places::Place;
+use super::shared::Landing;
 use crate::session::counters::{Stage, add};
 use crate::session::failures::state_failed;
 use crate::session::ledger::Outcome;
@@ -25,38 +26,6 @@ use crate::session::ledger::Outcome;
 const MAX_AGE: Duration = Duration::from_millis(250);
 /// How often a waiting thread looks whether its session is over.
 const POLL: Duration = Duration::from_millis(100);
-
-/// What arrived since the last epoch.
-#[derive(Default)]
-pub(super) struct Pending {
-    units: Vec<LandedUnit>,
-    whole: Vec<WholeFile>,
-    /// Large files that an earlier epoch made durable and that were read back since.
-    verified: Vec<Sealed>,
-    /// Folders in which names changed.
-    folders: BTreeSet<RelPath>,
-    bytes: u64,
-    oldest: Option<Instant>,
-    hurry: bool,
-}
-
-/// A unit that is written and not durable yet.
-pub(super) struct LandedUnit {
-    pub(super) incoming: Arc<Incoming>,
-    generation: u16,
-    unit: u64,
-    hash: PieceHash,
-}
-
-/// A file all of whose content is written.
-pub(super) struct WholeFile {
-    pub(super) incoming: Arc<Incoming>,
-    pub(super) part: Arc<dyn Part>,
-    /// Number of its temporary in the journal; small files have none there.
-    pub(super) number: Option<u64>,
-    pub(super) hash: PieceHash,
-    pub(super) place: Place,
-}
 
 impl Landing {
     /// Wait until an epoch is due; `false` when `is_over` says so first.
@@ -481,16 +450,6 @@ impl Landing {
         pending.oldest.get_or_insert_with(Instant::now);
         pending
     }
-}
-
-/// A whole file in an epoch.
-pub(super) struct Sealed {
-    pub(super) incoming: Arc<Incoming>,
-    pub(super) part: Arc<dyn Part>,
-    number: Option<u64>,
-    pub(super) hash: PieceHash,
-    pub(super) entry: Entry,
-    _place: Place,
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -12,15 +11,15 @@ use headrace_core::entry::{Entry, Kind};
 use headrace_core::journal::PartState;
 use headrace_core::list::{ListEntry, ListReader};
 use headrace_core::manifest::Item;
-use headrace_core::message::Totals;
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Preserve;
-use headrace_core::value::{Label, Timestamp};
+use headrace_core::value::Timestamp;
 use headrace_io::storage::{Existing, Metadata, Removal};
 
-use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered};
-use super::decide::{Stop, destination_failure};
-use super::{Landing, LandingSpec};
+use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered, symlink_hash};
+use super::shared::Landing;
+use super::spec::{Finished, LandingSpec, MAX_TOUCHED};
+use super::stop::{Stop, destination_failure};
 use crate::session::counters::{Stage, add, read};
 use crate::session::failures::state_failed;
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
@@ -29,26 +28,9 @@ use crate::session::trash::{SettledTrash, Trash, TrashSpec};
 /// Name of the list of what failed in the last attempt, in the scratch folder.
 pub const LAST_FAILED: &str = "last-failed.jsonl";
 
-/// What a session did, once all is durable.
-#[derive(Debug, Clone)]
-pub struct Finished {
-    /// Counts and digests.
-    pub totals: Totals,
-    /// Names that changed since they were surveyed or first read, at most 100.
-    pub drifted: Vec<String>,
-    /// Every entry that is at the destination now, one line each.
-    pub files_list: PathBuf,
-    /// Every entry that failed, one line each.
-    pub failed_list: PathBuf,
-    /// The folder in the trash of the root that what was deleted was moved to.
-    pub trash: Option<Label>,
-}
-
 /// Folders whose names or metadata changed and are not durable yet.
 type Touched = BTreeSet<RelPath>;
 
-/// So many are made durable together.
-pub(super) const MAX_TOUCHED: usize = 1024;
 /// The trash, as failures call it.
 const TRASH: &str = "the trash of the root";
 
@@ -474,11 +456,6 @@ impl Landing {
         );
         Ok(Outcome::Copied(symlink_hash(entry)))
     }
-}
-
-/// A symlink's content is its target.
-pub(super) fn symlink_hash(entry: &Entry) -> [u8; 32] {
-    *blake3::hash(entry.target.as_deref().unwrap_or_default()).as_bytes()
 }
 
 fn listed_entry(line: &ListEntry) -> Entry {

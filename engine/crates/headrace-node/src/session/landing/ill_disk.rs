@@ -17,7 +17,8 @@ use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::{Disk, Illness};
 use parking_lot::Mutex;
 
-use super::{Answers, Landing};
+use super::shared::Landing;
+use super::spec::Answers;
 use crate::session::landing::tests_support::{GEOMETRY, landing_spec};
 
 /// A small file, one of one unit, and one of several.

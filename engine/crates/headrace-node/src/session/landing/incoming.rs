@@ -10,7 +10,7 @@ use headrace_core::name::RelPath;
 use headrace_io::storage::Part;
 use parking_lot::Mutex;
 
-use super::Geometry;
+use super::spec::Geometry;
 
 /// A file that the source was asked for. The entry and what has arrived change when the file restarts.
 pub(super) struct Incoming {

@@ -14,7 +14,7 @@ use headrace_core::name::RelPath;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::Landing;
+use super::shared::Landing;
 use crate::session::counters::add;
 use crate::session::ledger::{LedgerReader, Outcome};
 

@@ -17,9 +17,9 @@ use headrace_core::name::RelPath;
 use headrace_core::value::{Digest, decimal};
 use serde::{Deserialize, Serialize};
 
-use super::finish::Finished;
 use super::lists::Lines;
-use super::{Landing, MAX_DRIFTED};
+use super::shared::Landing;
+use super::spec::{Finished, MAX_DRIFTED};
 use crate::session::failures::state_failed;
 use crate::state::sync_parent;
 

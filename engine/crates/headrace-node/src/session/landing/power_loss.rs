@@ -25,7 +25,9 @@ use headrace_io::storage::simulated::Errno;
 use parking_lot::Mutex;
 
 use self::case::{BLOCK, Case, Extent, Random};
-use super::{Accepted, Answers, Finished, Landing};
+use super::shared::Landing;
+use super::spec::{Answers, Finished};
+use super::unit::Accepted;
 use crate::session::landing::tests_support::GEOMETRY;
 
 /// Each case has some two.

@@ -1,7 +1,6 @@
 //! Reads files back from their storage before they get their names: small ones in their epoch, large ones on threads of their own, so that
 //! no other file waits for them. The same threads read what is compared.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,11 +8,10 @@ use std::time::Duration;
 use headrace_core::code::{Code, Failure};
 use headrace_core::integrity::PieceHash;
 use headrace_core::ticket::{Compare, Verify};
-use parking_lot::{Condvar, Mutex};
 
-use super::Landing;
-use super::epoch::Sealed;
 use super::incoming::Incoming;
+use super::pending::Sealed;
+use super::shared::Landing;
 
 /// How many threads of a session read large files back, and files that are compared.
 pub(crate) const READERS: usize = 2;
@@ -23,21 +21,6 @@ const MAX_WAITING: usize = 64;
 const BUFFER_PATIENCE: Duration = Duration::from_mins(1);
 /// How often a thread that waits looks whether its session is over, whose end waits for that.
 const POLL: Duration = Duration::from_millis(10);
-
-/// What waits to be read.
-#[derive(Default)]
-pub(super) struct ReadBack {
-    waiting: Mutex<Waiting>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Waiting {
-    /// Large files that are durable, to be read back.
-    written: VecDeque<Sealed>,
-    /// Files whose name is taken, with the hash that the source has of them; the window bounds them.
-    compared: VecDeque<(Arc<Incoming>, PieceHash)>,
-}
 
 /// A file to be read.
 enum Reading {

@@ -12,7 +12,7 @@ use headrace_core::name::RelPath;
 use headrace_io::landed::LandedCursor;
 use parking_lot::Mutex;
 
-use super::Geometry;
+use super::spec::Geometry;
 use crate::session::failures::state_failed;
 
 /// The past of this transfer on this node.

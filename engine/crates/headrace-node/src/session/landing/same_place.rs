@@ -8,8 +8,8 @@ use headrace_core::name::RelPath;
 use headrace_io::storage::Folder;
 use headrace_io::version::is_one;
 
-use super::Landing;
-use super::decide::Stop;
+use super::shared::Landing;
+use super::stop::Stop;
 
 impl Landing {
     /// Fail an entry of a move if what was `found` in its place is the entry itself: a folder ends the attempt, as what it holds is the same.

@@ -9,8 +9,9 @@ use headrace_core::wire::WireError;
 use headrace_io::storage::{Part, Reader, Writing};
 
 use super::incoming::Phase;
-use super::unit::UnitSink;
-use super::{Accepted, Content, Landing, violation};
+use super::shared::Landing;
+use super::spec::{Content, violation};
+use super::unit::{Accepted, UnitSink};
 
 impl Landing {
     /// Have all content of a file at once, where the storage can; what is hashed is then read from what this gives, which nobody else can

@@ -12,7 +12,7 @@ use headrace_io::descriptors::Descriptors;
 use headrace_io::storage::Target;
 use headrace_io::storage::simulated::Disk;
 
-use super::{Content, DIRECT_FROM_BYTES, EpochRules, Geometry, LandingSpec};
+use super::spec::{Content, DIRECT_FROM_BYTES, EpochRules, Geometry, LandingSpec};
 use crate::session::failures::state_failed;
 use crate::session::tests_support::execution;
 

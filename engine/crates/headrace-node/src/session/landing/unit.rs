@@ -18,11 +18,10 @@ use headrace_io::storage::{Holding, Part, Writing};
 use parking_lot::Mutex;
 
 use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
-use super::{Geometry, Landing, MAX_RESENDS, violation};
+use super::shared::Landing;
+use super::spec::{Geometry, MAX_RESENDS, violation};
 use crate::session::counters::{Stage, add};
 
-/// Files from this size on are written past the page cache where that pays.
-pub const DIRECT_FROM_BYTES: u64 = 8 << 20;
 /// Longest wait for a free buffer: as long as a disk may take for one write.
 const BUFFER_PATIENCE: Duration = Duration::from_mins(2);
 

@@ -23,9 +23,10 @@ use headrace_io::storage::{Holding, Writing};
 use parking_lot::Mutex;
 use tempfile::TempDir;
 
-use super::super::{Answers, Landing, LandingSpec, WINDOW};
+use super::super::shared::Landing;
+use super::super::spec::{Answers, LandingSpec, WINDOW};
 use crate::session::counters::{Counters, read};
-use crate::session::landing::remove_named;
+use crate::session::landing::temporaries::remove_named;
 use crate::session::landing::tests_support::landing_spec;
 
 const CONTENT: &[u8] = b"content";

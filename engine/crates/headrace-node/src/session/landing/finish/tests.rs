@@ -12,8 +12,9 @@ use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::Disk;
 use headrace_io::storage::{Folder, Holding, Writing};
 
-use super::super::{Answers, Landing};
-use super::MAX_TOUCHED;
+use super::super::shared::Landing;
+use super::super::spec::Answers;
+use crate::session::landing::spec::MAX_TOUCHED;
 use crate::session::landing::tests_support::landing_spec;
 
 struct Quiet;

@@ -15,7 +15,8 @@ use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::{Disk, SimulatedTarget};
 use headrace_io::storage::{Existing, Folder, Holding, Target, Writing};
 
-use super::super::{Answers, DIRECT_FROM_BYTES, EpochRules, Geometry, Landing, LandingSpec};
+use super::super::shared::Landing;
+use super::super::spec::{Answers, DIRECT_FROM_BYTES, EpochRules, Geometry, LandingSpec};
 use super::Heard;
 use crate::session::landing::tests_support::{GEOMETRY, landing_spec};
 

@@ -7,7 +7,7 @@ use headrace_core::name::{RelPath, TRASH_NAME};
 use headrace_core::ticket::Preserve;
 use headrace_io::storage::Target;
 
-use super::super::Finished;
+use super::super::spec::Finished;
 use super::Promises;
 use super::case::{Case, OLD, Random, SUPERFLUOUS, destination};
 

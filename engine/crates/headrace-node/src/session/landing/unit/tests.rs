@@ -21,7 +21,8 @@ use headrace_io::storage::simulated::Disk;
 use headrace_io::storage::{Target, Writing};
 use parking_lot::Mutex;
 
-use super::super::{Answers, Geometry, Landing};
+use super::super::shared::Landing;
+use super::super::spec::{Answers, Geometry};
 use crate::session::landing::tests_support::landing_spec;
 
 const UNIT: u64 = 4 << 20;
