@@ -13,7 +13,7 @@ impl Landing {
     /// Take what the source says about its entries.
     ///
     /// # Errors
-    /// [`Failure`] when the attempt cannot go on; a message that may not come here is a [`Code::ProtocolViolation`].
+    /// [`Failure`] when the attempt cannot go on; a message that may not come here is a `protocol_violation`.
     pub fn handle(self: &Arc<Self>, message: Message) -> Result<(), Failure> {
         match message {
             Message::Items { first, items } => self.items(first, &items),

@@ -1,6 +1,6 @@
 //! The destination's side of a session: decides what is wanted, writes what arrives, makes it durable and gives it its name.
 //!
-//! It speaks [`Message`]s and knows neither sockets nor threads: whoever drives it hands in what the source says
+//! It speaks [`Message`](headrace_core::message::Message)s and knows neither sockets nor threads: whoever drives it hands in what the source says
 //! ([`Landing::handle`]), the content ([`Landing::open_unit`], [`Landing::batch`]), and runs an epoch when one is due
 //! ([`Landing::epoch`]). The same code runs over the simulated target in the power-loss test.
 //!

@@ -31,7 +31,7 @@ impl Landing {
     /// Read the journal and get ready to take entries.
     ///
     /// # Errors
-    /// [`Code::StateFailed`] when journal or scratch folder cannot be used, [`Code::AttemptSuperseded`] when the journal knows a later
+    /// `state_failed` when journal or scratch folder cannot be used, `attempt_superseded` when the journal knows a later
     /// fencing number.
     pub fn open(
         mut spec: LandingSpec,
