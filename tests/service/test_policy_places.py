@@ -1,9 +1,10 @@
 """What a policy says of places and of requests, held on real nodes."""
 
 import asyncio
+import os
 import threading
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import cedarpy
@@ -329,3 +330,69 @@ async def test_an_assistant_that_reads_what_others_planned_is_told_no_places_tha
     olga = await site.person("olga", "operator")
     _, namesake = await olga.token("transfer:read", "transfer:read:all", agent="helper")
     assert "/phi" not in (await namesake.plan(own.id)).model_dump_json()
+
+
+FILTERED = """
+@id("assistants-small")
+@reason("assistants copy files of at most 1 kB")
+forbid (principal, action in [Action::"copy", Action::"sync", Action::"move"], resource)
+when { principal has agent }
+unless { resource has max_size_bytes && resource.max_size_bytes <= 1000 };
+
+@id("settled")
+@reason("what leaves the instrument was last changed a day ago")
+forbid (principal, action == Action::"plan", resource)
+when { resource.source in Endpoint::"lab" }
+unless { resource has modified_before && context.start.durationSince(resource.modified_before) >= duration("1d") };
+"""
+
+
+@pytest.mark.anyio
+async def test_a_follow_up_that_changes_a_filter_is_decided_with_it_and_nodes_hold_to_it(site: Site) -> None:
+    day = timedelta(days=1)
+    now = site.clock()
+    for name, size, age in (("small", 1000, 2 * day), ("large", 1001, 2 * day), ("fresh", 1000, day / 2)):
+        (site.lab / "set").mkdir(exist_ok=True)
+        (site.lab / "set" / name).write_bytes(b"x" * size)
+        os.utime(site.lab / "set" / name, times=((now - age).timestamp(),) * 2)
+    await publish(site, EVERYTHING + FILTERED)
+    _, helper = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
+
+    async def planned(request: m.PlanRequest) -> m.Plan:
+        return await settled(helper, await helper.create_plan(request))
+
+    def denied_by(plan: m.Plan) -> list[str]:
+        assert (plan.state, plan.decision is None) == (m.PlanState.DENIED, False), plan.summary
+        return [rule.id for rule in plan.decision.rules] if plan.decision else []
+
+    bare = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/copy")
+    first = await planned(m.PlanRequest(intent=bare))
+    # Nothing was listed.
+    assert (denied_by(first), first.survey) == (["settled"], None)
+    said = (await helper.why(first.id)).alternatives
+    assert ["taking only files last changed before" in one.words for one in said] == [True]
+    old = await planned(m.PlanRequest(plan=first.id, changes=m.Changes(modified_before=now - day)))
+    assert denied_by(old) == ["assistants-small"]
+    assert [one.words for one in (await helper.why(old.id)).alternatives][:1] == [
+        "taking only files of at most 1.00 kB (1,000 bytes)"
+    ]
+    wide = await planned(m.PlanRequest(plan=old.id, changes=m.Changes(max_size_bytes=1001)))
+    assert denied_by(wide) == ["assistants-small"]
+    narrow = await planned(m.PlanRequest(plan=wide.id, changes=m.Changes(max_size_bytes=1000)))
+    assert narrow.state is m.PlanState.READY, narrow.summary
+    again = await planned(m.PlanRequest(plan=narrow.id, changes=m.Changes(modified_before=now)))
+    assert denied_by(again) == ["settled"]
+    # What grows or comes after the plan is left out by the nodes.
+    (site.lab / "set" / "late").write_bytes(b"x")
+    (site.lab / "set" / "later").write_bytes(b"x" * 1001)
+    ended = await site.ada.end_of(await helper.submit(m.SubmitRequest(plan_digest=narrow.digest or "")))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    assert [path.name for path in (site.archive / "copy").iterdir()] == ["small"]
+
+
+@pytest.mark.anyio
+async def test_a_time_without_a_zone_is_refused_in_words_and_not_by_policy(site: Site) -> None:
+    patients(site)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", modified_before=datetime(2026, 11, 1))  # noqa: DTZ001 - what is refused
+    assert plan.state is m.PlanState.DENIED
+    assert "has no zone; write one" in plan.summary

@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -351,7 +351,8 @@ async def test_paths_and_globs_that_policy_was_told_are_those_that_the_nodes_are
     (apart.lab / "set").mkdir()
     (apart.lab / "set" / "a.txt").write_text("text")
     line = Line(signer.socket)
-    plan = await apart.ada.plan("lab:/set", "archive:/set", include=["b*", "*.txt"], exclude=["c*"])
+    limits: dict[str, Any] = {"max_size_bytes": 1000, "modified_before": datetime(2100, 1, 1, tzinfo=UTC)}
+    plan = await apart.ada.plan("lab:/set", "archive:/set", include=["b*", "*.txt"], exclude=["c*"], **limits)
     plan = await apart.ada.port.plan(plan.id, document=True)
     decision = verify(plan.document or "", "plan", [line.public]).fields()["decision"]
     assert isinstance(decision, Mapping)
@@ -361,6 +362,12 @@ async def test_paths_and_globs_that_policy_was_told_are_those_that_the_nodes_are
         {"destination": {**ends["destination"], "path": ["open"]}},
         {"include": []},
         {"exclude": ["c*", "secret"]},
+        {"min_size_bytes": "1"},
+        {"max_size_bytes": "999"},
+        {"max_size_bytes": None},
+        {"modified_after": "2026-11-25T00:00:00.000Z"},
+        {"modified_before": "2099-12-31T23:59:59.999Z"},
+        {"modified_before": None},
     ]
     for told in lies:
         assert code_of(line, forged(line, plan, {}, context={}, resource=told)) == "plan_altered", told

@@ -57,6 +57,15 @@ def test_every_fact_of_the_schema_is_documented_and_every_documented_fact_exists
     assert set(re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines()[2:]))) == in_schema
 
 
+def test_every_attribute_of_a_route_is_documented_and_every_documented_one_exists() -> None:
+    in_schema = re.findall(
+        r"^  (\w+)\??:", schema_text().partition("entity Route {")[2].partition("}")[0], re.MULTILINE
+    )
+    table = POLICY.partition("Of a route:")[2].partition("| --- | --- |\n")[2].partition("\n\n")[0]
+    documented = [name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert documented == in_schema
+
+
 @pytest.mark.parametrize("word", sorted(ROLES | set(QOS_CLASSES) | {"names=restricted"}))
 def test_every_known_word_is_documented(word: str) -> None:
     assert re.search(rf"\b{word}\b", POLICY)
@@ -64,7 +73,7 @@ def test_every_known_word_is_documented(word: str) -> None:
 
 def test_the_worked_examples_are_policies_whose_examples_hold() -> None:
     *additions, whole = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
-    assert len(additions) == 4
+    assert len(additions) == 5
     for addition in additions:
         before = default_policy_text()
         for rule in re.findall(r'^@id\("([^"]+)"\)', addition, re.MULTILINE):

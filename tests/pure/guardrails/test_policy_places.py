@@ -12,6 +12,7 @@ from tests.pure.guardrails.made import AGENT, MOMENT, REQUESTER, destination, fa
 from headrace.guardrails import (
     Caller,
     Decision,
+    Filters,
     PolicyProblems,
     PolicySet,
     Route,
@@ -49,7 +50,7 @@ PHI = forbid('resource.source.within.contains("/raw/phi")')
 def at(from_: str, to: str = "/x/y", exclude: tuple[str, ...] = ()) -> Route:
     parts = (tuple(part for part in path.split("/") if part) for path in (from_, to))
     route = settle(source(*next(parts), into=True), destination(*next(parts), into=True))
-    return route.taking(include=(), exclude=exclude)
+    return route.taking(Filters(exclude=exclude))
 
 
 def copy(text: str, route: Route, **changes: Any) -> Decision:  # noqa: ANN401 - any fact
@@ -185,13 +186,22 @@ def test_nothing_in_a_folder_is_decided_more_strictly_than_the_folder(
         assert copy(text, at(part, part)).outcome == "allowed"
 
 
-# -- records of older forms, in plans sealed before 2026-11-22 (first), 11-23 (second), 11-24 (third), 11-25 (fourth) --
+# -- records of older forms, in plans sealed before 2026-11-22 (first), 11-23 (second), 11-24 (third), 11-25 (fourth),
+# -- 11-27 (fifth) --
 
 SINCE_FIFTH = ("credential", "deadline", "overwrite_share_percent", "move_share_percent")
+SINCE_SIXTH = ("min_size_bytes", "max_size_bytes", "modified_after", "modified_before")
+
+
+def before_the_sixth_form(decided: Decision) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads(decided.context_json)
+    for name in SINCE_SIXTH:
+        del record["resource"][name]
+    return record
 
 
 def first_form(decided: Decision) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(decided.context_json)
+    record = before_the_sixth_form(decided)
     del record["form"]
     for name in ("include", "exclude"):
         del record["resource"][name]
@@ -222,6 +232,8 @@ def test_a_record_of_the_first_form_is_still_decided() -> None:
         "context has deadline",
         "context.move_share_percent > 5",
         'context.origins.assistant.contains(Slot::"delete_source")',
+        "resource has max_size_bytes",
+        "resource has modified_before",
     ],
 )
 def test_a_record_of_the_first_form_is_denied_by_a_policy_that_reads_what_it_lacks(condition: str) -> None:
@@ -236,12 +248,12 @@ def test_a_record_that_mixes_the_forms_is_denied() -> None:
     record["context"]["session"] = True
     assert redecide(policy(PERMIT_ALL), json.dumps(record)).outcome == "denied"
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    for form in ("", "2", "3", "4", "6"):
+    for form in ("", "2", "3", "4", "5", "7"):
         assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": form})).outcome == "denied"
 
 
 def test_a_record_of_the_second_form_is_denied_by_a_policy_that_reads_factors_and_no_other() -> None:
-    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    record = before_the_sixth_form(copy(PERMIT_ALL, at("/raw")))
     for name in ("factors", "origins", *SINCE_FIFTH):
         del record["context"][name]
     text = json.dumps({**record, "form": "2"})
@@ -252,7 +264,7 @@ def test_a_record_of_the_second_form_is_denied_by_a_policy_that_reads_factors_an
 
 
 def test_a_record_of_the_third_form_is_denied_by_a_policy_that_reads_origins_and_no_other() -> None:
-    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    record = before_the_sixth_form(copy(PERMIT_ALL, at("/raw")))
     for name in ("origins", *SINCE_FIFTH):
         del record["context"][name]
     text = json.dumps({**record, "form": "3"})
@@ -267,7 +279,7 @@ def test_a_record_of_the_third_form_is_denied_by_a_policy_that_reads_origins_and
 def test_a_record_of_the_fourth_form_is_denied_by_a_policy_that_reads_what_it_lacks_and_no_other(
     condition: str,
 ) -> None:
-    record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
+    record = before_the_sixth_form(copy(PERMIT_ALL, at("/raw")))
     for name in SINCE_FIFTH:
         del record["context"][name]
     text = json.dumps({**record, "form": "4"})
@@ -299,8 +311,8 @@ def test_a_folders_label_holds_for_what_is_in_it_and_for_what_contains_it(path: 
 
 def test_what_is_excluded_of_labelled_folders_does_not_count() -> None:
     whole = labelled("/raw", raw_phi="phi", raw_open="public")
-    assert copy(LABELLED, whole.taking(include=[], exclude=["phi"])).outcome == "allowed"
-    assert copy(LABELLED, whole.taking(include=[], exclude=["open"])).outcome == "denied"
+    assert copy(LABELLED, whole.taking(Filters(exclude=("phi",)))).outcome == "allowed"
+    assert copy(LABELLED, whole.taking(Filters(exclude=("open",)))).outcome == "denied"
 
 
 def test_a_folder_keeps_its_endpoints_labels_and_those_of_all_that_it_lies_in() -> None:
@@ -405,6 +417,9 @@ def test_a_record_that_does_not_say_which_folders_have_labels_is_denied() -> Non
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
     del record["resource"]["source"]["labelled"]
     assert redecide(policy(LABELLED), json.dumps(record)).outcome == "denied"
+    for name in SINCE_SIXTH:
+        del record["resource"][name]
+    assert redecide(policy(LABELLED), json.dumps({**record, "form": "5"})).outcome == "denied"
     older = {name: value for name, value in record["context"].items() if name not in SINCE_FIFTH}
     text = json.dumps({**record, "form": "4", "context": older})
     assert redecide(policy(LABELLED), text).outcome == "allowed"

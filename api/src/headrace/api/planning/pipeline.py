@@ -54,6 +54,7 @@ from headrace.guardrails import (
     decide,
     execution_of,
     explain,
+    filters_of,
     may_plan,
     settle,
     shown,
@@ -138,9 +139,7 @@ class Pipeline:
         read = {"intent": m.PlannedIntent.of(intent), "origins": origins_view(asked.origins)}
         said = sentence_of(intent) if card.probe is None else probe_sentence(intent)
         card = card.model_copy(update={**read, "canonical_sentence": said})
-        route = (await self._route(intent, probes=card.probe is not None)).taking(
-            include=intent.include, exclude=intent.exclude
-        )
+        route = await self._route(intent, card)
         moment = self._locations.moment(asked.caller)
         decision = await self._deciding.run(asker.person, may_plan, self._policies.active, asker, route, moment)
         if decision.outcome != "allowed":
@@ -229,12 +228,17 @@ class Pipeline:
             opens=calendar.opening(self._core.clock()) if calendar else None,
         )
 
-    async def _route(self, intent: m.TransferIntent, *, probes: bool) -> Route:
+    async def _route(self, intent: m.TransferIntent, card: m.Plan) -> Route:
+        probes = card.probe is not None
+        try:
+            filters = filters_of(intent)
+        except Refused as error:
+            raise Stopped(_refused(card, error)) from error
         async with self._core.database.read() as tx:
             source = await self._locations.resolve(tx, intent.source)
             destination = await self._locations.resolve(tx, intent.destination)
             # A probe writes below the folder that is named, where a copy may make one of its source's name.
-            route = settle(replace(source, into=source.into or probes), destination)
+            route = settle(replace(source, into=source.into or probes), destination).taking(filters)
             lives = await self._nodes.require_usable(tx, source.node, destination.node)
         if len(lives) > 1 and not any(live.accepts_connections for live in lives.values()):
             raise ServiceError(

@@ -34,6 +34,7 @@ from headrace.api.signing.signer_wire import (
 from headrace.auth import CHALLENGE_LIMIT, Agreed, Assertion, AuthCode, AuthError, RelyingParty, check_agreed
 from headrace.guardrails import (
     Attempt,
+    Filters,
     GuardrailError,
     Json,
     JsonObject,
@@ -42,6 +43,7 @@ from headrace.guardrails import (
     Submission,
     asks_no_more,
     digest,
+    filters_record,
     redecide,
     release,
     seal,
@@ -262,7 +264,7 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
     """Hold what policy was told against what the nodes are told: both are the service's words."""
     record = _mapping(json.loads(str(_mapping(plan.fields["decision"])["context"])))
     told, does, survey = _mapping(record["context"]), plan.execution, _mapping(plan.fields["survey"])
-    asked, filters = _mapping(record["resource"]), _mapping(does["filters"])
+    asked, filters = _mapping(record["resource"]), filters_record(Filters.read(_mapping(does["filters"])))
     moved = int(str(survey["files"])) + int(str(survey["identical_files"])) if does["delete_source"] else 0
     pairs: list[tuple[Json, Json]] = [
         (record["action"], does["action"]),
@@ -278,8 +280,8 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
         (told.get("origins"), _kinds(plan.fields.get("origins"))),
         *((told.get(name, does[name]), does[name]) for name in _FACTS_OF_PLAN),
         *((_mapping(asked[end])["path"], _mapping(does[end])["path"]) for end in ("source", "destination")),
-        # A record of the first form has no globs, and a policy that reads them denies it.
-        *((asked[name], sorted(_texts(filters[name]))) for name in ("include", "exclude") if name in asked),
+        # A record of an earlier form has none of them, or globs alone, and a policy that reads the others denies it.
+        *((asked[name], filters[name]) for name in filters if name in asked),
     ]
     if any(left != right for left, right in pairs):
         raise ServiceError(Code.PLAN_ALTERED, _FORGED)
@@ -288,12 +290,6 @@ def _require_same_facts(plan: ReleasedPlan) -> None:
 def _kinds(origins: Json) -> Json:
     """Give the origin of each slot of a plan; plans before 2026-11-24 have none, and policy was told none."""
     return None if origins is None else {slot: _mapping(one)["origin"] for slot, one in _mapping(origins).items()}
-
-
-def _texts(value: Json) -> list[str]:
-    if not isinstance(value, list):
-        raise ServiceError(Code.PLAN_ALTERED, _UNREADABLE)
-    return [str(one) for one in value]
 
 
 def _mapping(value: Json) -> JsonObject:

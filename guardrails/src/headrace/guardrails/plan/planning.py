@@ -9,7 +9,7 @@ from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.intents.origins import SLOTS, Origin, OriginKind, Origins
 from headrace.guardrails.intents.values import default_conflict_rule
 from headrace.guardrails.policy.decision import Decision
-from headrace.guardrails.rails.checks import check_request
+from headrace.guardrails.rails.checks import check_request, check_zones
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route
 from headrace.guardrails.rails.slots import TransferSlots
 from headrace.guardrails.seal.documents import Document, Json, JsonObject, Signs, new_id, seal, utc_text
@@ -47,14 +47,7 @@ def execution_of(slots: TransferSlots, route: Route, kept: frozenset[str] = froz
         action=slots.action,
         source=_place(route.source),
         destination=_place(route.destination),
-        filters=Filters(
-            include=tuple(slots.include),
-            exclude=tuple(slots.exclude),
-            min_size=slots.min_size_bytes,
-            max_size=slots.max_size_bytes,
-            modified_after_ns=None if slots.modified_after is None else nanoseconds(slots.modified_after),
-            modified_before_ns=None if slots.modified_before is None else nanoseconds(slots.modified_before),
-        ),
+        filters=filters_of(slots),
         on_conflict=slots.on_conflict or default_conflict_rule(slots.action),
         compare=slots.compare,
         preserve=tuple(sorted(_MODES[kept] for kept in slots.preserve if kept in _MODES)),
@@ -63,6 +56,22 @@ def execution_of(slots: TransferSlots, route: Route, kept: frozenset[str] = froz
         delete_source=slots.action == "move",
         delete_extraneous=slots.delete_extraneous,
         rate_ceiling_bps=slots.rate_limit_bps,
+    )
+
+
+def filters_of(slots: TransferSlots) -> Filters:
+    """Say which files a request takes; raises `Refused` for a time without a zone, which is none."""
+    after, before = slots.modified_after, slots.modified_before
+    refusals = tuple(check_zones(after, before))
+    if refusals:
+        raise Refused(refusals)
+    return Filters(
+        include=tuple(slots.include),
+        exclude=tuple(slots.exclude),
+        min_size=slots.min_size_bytes,
+        max_size=slots.max_size_bytes,
+        modified_after_ns=None if after is None else nanoseconds(after),
+        modified_before_ns=None if before is None else nanoseconds(before),
     )
 
 

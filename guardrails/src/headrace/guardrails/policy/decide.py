@@ -193,7 +193,7 @@ def may_plan(policies: PolicySet | None, caller: Caller, route: Route, moment: M
     That is `browse` on both ends with all that is below them, and `plan`.
     """
     for folder in (route.source, route.destination):
-        decision = _decided(policies, "browse", caller, asked_folder(folder, "below", route.exclude), moment)
+        decision = _decided(policies, "browse", caller, asked_folder(folder, "below", route.filters.exclude), moment)
         if decision.outcome == "denied":
             return decision
     return _decided(policies, "plan", caller, route_record(route), moment)

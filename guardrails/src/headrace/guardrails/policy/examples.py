@@ -7,12 +7,13 @@ JSON object says how the request differs from a plain copy of one file by a requ
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final, get_args
 
 from headrace.guardrails.errors import SealError
+from headrace.guardrails.intents.limits import MAX_COUNT
 from headrace.guardrails.intents.origins import SLOTS, OriginKind
 from headrace.guardrails.intents.text import shown
 from headrace.guardrails.policy.decide import redecide
@@ -20,9 +21,10 @@ from headrace.guardrails.policy.decision import Decision, Outcome, why
 from headrace.guardrails.policy.facts import Caller, Facts, Moment, PolicyAction
 from headrace.guardrails.policy.places import malformed
 from headrace.guardrails.policy.policy_set import PolicyProblem, PolicyProblems, PolicySet, problem_at_rule
-from headrace.guardrails.policy.record import folder_record, record_of
+from headrace.guardrails.policy.record import filters_record, folder_record, record_of
 from headrace.guardrails.rails.routes import ResolvedEndpoint
 from headrace.guardrails.seal.documents import Json, JsonObject
+from headrace.guardrails.seal.execution import Filters, nanoseconds
 
 MAX_EXAMPLES: Final = 200
 _EXAMPLE: Final = re.compile(r"^[ \t]*//[ \t]*example\b(?P<rest>.*)$", re.MULTILINE)
@@ -128,13 +130,43 @@ def _record(fields: dict[str, Json]) -> str:
     )
     _override(context, fields.pop("facts", {}))
     ends = {end: _folder(end, fields) for end in _PLACES}
-    globs = {name: sorted(_texts(fields.pop(name, []))) for name in ("include", "exclude")}
+    globs = Filters(include=tuple(_texts(fields.pop("include", []))), exclude=tuple(_texts(fields.pop("exclude", []))))
+    filters = globs if action == "browse" else _limited(globs, fields)
     if fields:
         raise _UnreadableError(what=f"unknown: {', '.join(sorted(fields))}")
-    asked: JsonObject = {**ends, **globs}
+    asked: JsonObject = {**ends, **filters_record(filters)}
     if action == "browse":
-        asked = {**ends["source"], "below": True, "exclude": globs["exclude"]}
+        asked = {**ends["source"], "below": True, "exclude": sorted(filters.exclude)}
     return record_of(action, caller, asked, context)
+
+
+def _limited(filters: Filters, fields: dict[str, Json]) -> Filters:
+    """Take the filters of size and time, too."""
+    return replace(
+        filters,
+        min_size=_size("min_size_bytes", fields),
+        max_size=_size("max_size_bytes", fields),
+        modified_after_ns=_time("modified_after", fields),
+        modified_before_ns=_time("modified_before", fields),
+    )
+
+
+def _size(name: str, fields: dict[str, Json]) -> int | None:
+    if name not in fields:
+        return None
+    size = fields.pop(name)
+    if isinstance(size, bool) or not isinstance(size, int) or not 0 < size <= MAX_COUNT:
+        raise _UnreadableError(what=f"`{name}` is a whole number of bytes, from 1 to {MAX_COUNT}")
+    return size
+
+
+def _time(name: str, fields: dict[str, Json]) -> int | None:
+    if name not in fields:
+        return None
+    moment = datetime.fromisoformat(_text(fields.pop(name)))
+    if moment.tzinfo is None:
+        raise _UnreadableError(what=f"`{name}` has no zone: write one, such as `Z` for UTC or `+01:00`")
+    return nanoseconds(moment)
 
 
 def _override(context: dict[str, Json], facts: Json) -> None:

@@ -10,15 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, Protocol
 
 from headrace.guardrails.intents.text import counted, human_bytes, shown
 from headrace.guardrails.policy.decide import Budget, Spent, may_be_told, redecide
 from headrace.guardrails.policy.decision import Decision, Outcome
 from headrace.guardrails.policy.facts import Moment
+from headrace.guardrails.policy.narrowing import halved, narrowed
 from headrace.guardrails.policy.places import inside
 from headrace.guardrails.policy.policy_set import PolicySet
-from headrace.guardrails.policy.record import asks_only_to_look, read_record
+from headrace.guardrails.policy.record import LIMITS, asks_only_to_look, read_record
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text, utc_time
 from headrace.guardrails.seal.execution import grown_bytes, grown_files
 
@@ -141,8 +143,10 @@ def _read_by(policies: PolicySet, decision: Decision) -> frozenset[str]:
 
 
 def _facts(record: JsonObject, read: frozenset[str]) -> tuple[DecidingFact, ...]:
-    context = _mapping(record["context"])
-    return tuple(DecidingFact(name, _worded(name, context[name])) for name in sorted(read & set(context)))
+    resource = _mapping(record["resource"])
+    limits = {name: resource[name] for name in LIMITS if name in resource}
+    known = {**_mapping(record["context"]), **limits}
+    return tuple(DecidingFact(name, _worded(name, known[name])) for name in sorted(read & set(known)))
 
 
 def _worded(name: str, value: Json) -> str:
@@ -150,6 +154,8 @@ def _worded(name: str, value: Json) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping):
         return _origins_worded(value)
+    if value is None:
+        return "none"
     if name == "bytes" or name.endswith("_bytes"):
         return human_bytes(int(str(value)))
     return shown(str(value)) or "none"
@@ -252,6 +258,9 @@ def _steps(record: JsonObject, read: frozenset[str], policies: PolicySet, tries:
         if size.reads & read
         for step in _within_budget(_fewer(record, size, tries.anew().milder))
     )
+    yield from (
+        step for name in LIMITS if name in read for step in _within_budget(_narrower(record, name, tries.anew().milder))
+    )
     if caller["agent"] is not None:
         yield _Step(
             "asked by the person, without an assistant",
@@ -332,10 +341,18 @@ def _fewer(record: JsonObject, size: _Size, milder: Callable[[JsonObject], bool]
     few, many = 1, int(str(_mapping(record["context"])[size.count]))
     if many <= few or not milder(_with(record, holding(few))):
         return
-    while many - few > 1:
-        middle = (few + many) // 2
-        few, many = (middle, many) if milder(_with(record, holding(middle))) else (few, middle)
+    few = halved(few, many, lambda most: milder(_with(record, holding(most))))
     yield _setting(f"with at most {size.said(few)}", holding(few))
+
+
+def _narrower(record: JsonObject, name: str, milder: Callable[[JsonObject], bool]) -> Iterator[_Step]:
+    """Take fewer files: those that a filter of size or time lets through."""
+    for words, limit in narrowed(record, name, milder):
+        yield _Step(words, partial(_limited, limit))
+
+
+def _limited(limit: JsonObject, record: JsonObject) -> JsonObject:
+    return {**record, "resource": {**_mapping(record["resource"]), **limit}}
 
 
 def _later(record: JsonObject, milder: Callable[[JsonObject], bool]) -> Iterator[_Step]:

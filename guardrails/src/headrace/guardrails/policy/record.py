@@ -6,15 +6,17 @@ decimal strings, and the `form` of all that. Deciding reads nothing else, so a r
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
 
 from headrace.guardrails.intents.origins import SLOTS, OriginKind, kinds_of
 from headrace.guardrails.intents.text import ancestors
 from headrace.guardrails.policy.facts import Caller, PolicyAction
 from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_before
-from headrace.guardrails.seal.documents import Json, JsonObject, canonical
+from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text
+from headrace.guardrails.seal.execution import Filters
 
-FORM: Final = "5"
+FORM: Final = "6"
 _FIRST_FORM: Final = ""
 _TEXT_FACTS: Final = frozenset({"now", "start", "deadline", "door", "credential", "verification", "on_conflict"})
 _TIME_FACTS: Final = ("now", "start", "deadline")
@@ -41,15 +43,23 @@ SINCE_FORM_2: Final = frozenset(
 SINCE_FORM_3: Final = frozenset({"factors"})
 SINCE_FORM_4: Final = frozenset({"origins"})
 SINCE_FORM_5: Final = frozenset({"credential", "deadline", "overwrite_share_percent", "move_share_percent"})
+SINCE_FORM_6: Final = frozenset({"min_size_bytes", "max_size_bytes", "modified_after", "modified_before"})
 _LACKING: Final[Mapping[object, frozenset[str]]] = {
-    _FIRST_FORM: SINCE_FORM_2 | SINCE_FORM_3 | SINCE_FORM_4 | SINCE_FORM_5,
-    "2": SINCE_FORM_3 | SINCE_FORM_4 | SINCE_FORM_5,
-    "3": SINCE_FORM_4 | SINCE_FORM_5,
-    "4": SINCE_FORM_5,
+    _FIRST_FORM: SINCE_FORM_2 | SINCE_FORM_3 | SINCE_FORM_4 | SINCE_FORM_5 | SINCE_FORM_6,
+    "2": SINCE_FORM_3 | SINCE_FORM_4 | SINCE_FORM_5 | SINCE_FORM_6,
+    "3": SINCE_FORM_4 | SINCE_FORM_5 | SINCE_FORM_6,
+    "4": SINCE_FORM_5 | SINCE_FORM_6,
+    "5": SINCE_FORM_6,
     FORM: frozenset(),
 }
 """What records of each form lack; those of the first have no `form`."""
 
+SIZE_LIMITS: Final = ("min_size_bytes", "max_size_bytes")
+TIME_LIMITS: Final = ("modified_after", "modified_before")
+LIMITS: Final = (*SIZE_LIMITS, *TIME_LIMITS)
+"""Filters of a route that policies see only where they were asked for; a record holds `null` for others."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NS_IN_MS: Final = 1_000_000
 _LOOKS: Final = frozenset({"browse", "plan"})
 
 Reach = Literal["below", "alone"]
@@ -81,7 +91,7 @@ def asks_only_to_look(context_json: str) -> bool:
 def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     """Read a record of any form, with the names of the facts that its form lacks; raises `ValueError` or `TypeError`.
 
-    Records of earlier forms (before 2026-11-25) are in plans that still run.
+    Records of earlier forms (before 2026-11-27) are in plans that still run.
     """
     record = json.loads(text)
     if not isinstance(record, Mapping):
@@ -97,17 +107,14 @@ def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     unknown = {name: value for name, value in _UNKNOWN.items() if name in lacking & known}
     if form == FORM:
         return record, lacking
-    if form != _FIRST_FORM:
-        return {**record, "resource": _with_labelled(resource), "context": {**context, **unknown}}, lacking
     browses = record["action"] == "browse"
-    added: JsonObject = {"below": True, "exclude": []} if browses else {"include": [], "exclude": []}
-    facts = {name: value for name, value in context.items() if name != "approvals"}
-    filled = {
-        **record,
-        "resource": {**_with_labelled(resource), **added},
-        "context": {**facts, **unknown, "start": context["now"]},
-    }
-    return filled, lacking
+    added: JsonObject = {} if browses else dict.fromkeys(LIMITS)
+    if form == _FIRST_FORM:
+        added = {**added, "exclude": [], **({"below": True} if browses else {"include": []})}
+        context = {name: value for name, value in context.items() if name != "approvals"} | {"start": context["now"]}
+    # A record of the fifth form always says which folders have labels: without that it is none.
+    kept = resource if form == "5" else _with_labelled(resource)
+    return {**record, "resource": {**kept, **added}, "context": {**context, **unknown}}, lacking
 
 
 def _with_labelled(resource: JsonObject) -> JsonObject:
@@ -164,9 +171,32 @@ def route_record(route: Route) -> JsonObject:
     return {
         "source": folder_record(route.source),
         "destination": folder_record(route.destination),
-        "include": sorted(route.include),
-        "exclude": sorted(route.exclude),
+        **filters_record(route.filters),
     }
+
+
+def filters_record(filters: Filters) -> JsonObject:
+    """Write which files take part as it is stored in a record: sizes as decimal strings, times to the millisecond.
+
+    Cedar knows no finer times, so what policies see begins and ends at full milliseconds around what was asked for.
+    Raises `ValueError` for a time beyond the years that there are.
+    """
+    after, before = filters.modified_after_ns, filters.modified_before_ns
+    return {
+        "include": sorted(filters.include),
+        "exclude": sorted(filters.exclude),
+        "min_size_bytes": None if filters.min_size is None else str(filters.min_size),
+        "max_size_bytes": None if filters.max_size is None else str(filters.max_size),
+        "modified_after": None if after is None else _millisecond(after // _NS_IN_MS),
+        "modified_before": None if before is None else _millisecond(-(-before // _NS_IN_MS)),
+    }
+
+
+def _millisecond(since_1970: int) -> str:
+    try:
+        return utc_text(_EPOCH + timedelta(milliseconds=since_1970))
+    except OverflowError as error:
+        raise ValueError(since_1970) from error
 
 
 def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
@@ -180,11 +210,7 @@ def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
     }
     if "origins" in context:
         values["origins"] = _slots_by_origin(_object(context["origins"]))
-    times = {
-        name: {"__extn": {"fn": "datetime", "arg": context[name]}}
-        for name in _TIME_FACTS
-        if name in context and context[name] != _NO_TIME
-    }
+    times = {name: _datetime(context[name]) for name in _TIME_FACTS if name in context and context[name] != _NO_TIME}
     if "files" in context and context["deadline"] == _NO_TIME:
         del values["deadline"]
     resource = "Folder" if record["action"] == "browse" else "Route"
@@ -221,6 +247,8 @@ def cedar_entities(record: Mapping[str, Json]) -> list[JsonObject]:
         **{end: {"__entity": _uid("Folder", end)} for end in ends},
         "include": resource["include"],
         "exclude": resource["exclude"],
+        **{name: int(_text(limit)) for name in SIZE_LIMITS if (limit := resource[name]) is not None},
+        **{name: _datetime(_text(limit)) for name in TIME_LIMITS if (limit := resource[name]) is not None},
     }
     return [*entities, _entity("Route", "asked", route, [])]
 
@@ -246,6 +274,16 @@ def _folder_entity(name: str, folder: JsonObject) -> JsonObject:
 
 def _entity(kind: str, name: Json, attributes: JsonObject, parents: list[JsonObject]) -> JsonObject:
     return {"uid": _uid(kind, name), "attrs": attributes, "parents": parents}
+
+
+def _datetime(text: Json) -> JsonObject:
+    return {"__extn": {"fn": "datetime", "arg": text}}
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
 
 
 def _uid(kind: str, name: Json) -> JsonObject:

@@ -5,6 +5,7 @@ that was met, so that a person hears all of it at once.
 """
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Final
 
 from headrace.guardrails.errors import Rail, RailRefusal, Refused
@@ -71,6 +72,16 @@ def check_request(slots: TransferSlots, route: Route, kept: frozenset[str] = fro
 def check_survey(execution: Execution, counts: SurveyCounts, route: Route) -> tuple[RailRefusal, ...]:
     """Every rail that a surveyed execution meets; empty when policy may be asked."""
     return tuple(_survey(execution, counts, route))
+
+
+def check_zones(*moments: datetime | None) -> Iterator[RailRefusal]:
+    """Refuse times without a zone: they are no moment."""
+    for moment in moments:
+        if moment is not None and moment.tzinfo is None:
+            yield _refusal(
+                Rail.NUMBER_OUT_OF_RANGE,
+                f"the time {moment.isoformat()} has no zone; write one, such as `Z` for UTC or `+01:00`",
+            )
 
 
 def _request(slots: TransferSlots, route: Route, kept: frozenset[str]) -> Iterator[RailRefusal]:
@@ -238,14 +249,9 @@ def _check_numbers(slots: TransferSlots) -> Iterator[RailRefusal]:
             Rail.EMPTY_RANGE, f"no file is at least {sized(low)} and at most {sized(high)}; correct one of them"
         )
     after, before = slots.modified_after, slots.modified_before
-    for moment in (after, before):
-        if moment is not None and moment.tzinfo is None:
-            yield _refusal(
-                Rail.NUMBER_OUT_OF_RANGE,
-                f"the time {moment.isoformat()} has no zone; write one, such as `Z` for UTC or `+01:00`",
-            )
-            return
-    if after is not None and before is not None and after >= before:
+    unzoned = tuple(check_zones(after, before))
+    yield from unzoned
+    if not unzoned and after is not None and before is not None and after >= before:
         yield _refusal(
             Rail.EMPTY_RANGE,
             f"no file was modified after {after.isoformat()} and before {before.isoformat()}; correct one of them",

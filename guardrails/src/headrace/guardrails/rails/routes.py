@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from headrace.guardrails.intents.text import folded, path_text
+from headrace.guardrails.seal.execution import Filters
 
 Access = Literal["read", "write", "delete"]
 
@@ -70,16 +71,15 @@ class ResolvedEndpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """From where to where; both paths are exact. Make it with `settle`. The globs say which files take part."""
+    """From where to where; both paths are exact. Make it with `settle`. The filters say which files take part."""
 
     source: ResolvedEndpoint
     destination: ResolvedEndpoint
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    filters: Filters = field(default_factory=Filters)
 
-    def taking(self, *, include: Sequence[str], exclude: Sequence[str]) -> "Route":
+    def taking(self, filters: Filters) -> "Route":
         """Take only some of the files."""
-        return replace(self, include=tuple(include), exclude=tuple(exclude))
+        return replace(self, filters=filters)
 
 
 def settle(source: ResolvedEndpoint, destination: ResolvedEndpoint) -> Route:

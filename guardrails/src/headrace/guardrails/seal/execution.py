@@ -1,11 +1,12 @@
 """The execution part of a plan: exactly what the nodes are told, carried verbatim by every ticket."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, Self
 
-from headrace.guardrails.seal.documents import JsonObject
+from headrace.guardrails.seal.documents import Json, JsonObject
 
 Action = Literal["copy", "sync", "move"]
 OnConflict = Literal["skip", "overwrite", "fail", "newer"]
@@ -57,6 +58,18 @@ class Filters:
             "modified_after_ns": _decimal(self.modified_after_ns),
             "modified_before_ns": _decimal(self.modified_before_ns),
         }
+
+    @classmethod
+    def read(cls, body: JsonObject) -> Self:
+        """Read the form in sealed documents; raises `LookupError`, `TypeError` or `ValueError`."""
+        return cls(
+            include=_globs(body["include"]),
+            exclude=_globs(body["exclude"]),
+            min_size=_whole(body["min_size"]),
+            max_size=_whole(body["max_size"]),
+            modified_after_ns=_whole(body["modified_after_ns"]),
+            modified_before_ns=_whole(body["modified_before_ns"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +313,16 @@ def nanoseconds(moment: datetime) -> int:
 
 def _decimal(value: int | None) -> str | None:
     return None if value is None else str(value)
+
+
+def _whole(text: Json) -> int | None:
+    return None if text is None else int(str(text))
+
+
+def _globs(value: Json) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise TypeError(value)
+    return tuple(map(str, value))
 
 
 def _ceiling(count: int, least: int) -> int:
