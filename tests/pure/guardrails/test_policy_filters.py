@@ -1,6 +1,7 @@
 """What policies see of the filters of size and time: what was asked for, which nodes hold to."""
 
 import json
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,6 +23,7 @@ from headrace.guardrails import (
     explain,
     filters_of,
     may_plan,
+    next_hours,
     redecide,
     replay,
     suggested_examples,
@@ -243,6 +245,35 @@ def test_a_record_of_the_fifth_form_with_a_filter_of_the_sixth_is_denied(name: s
     record = json.loads(FIFTH)
     record["resource"][name] = None
     assert redecide(policy(PERMIT), json.dumps(record)).outcome == "denied"
+
+
+@pytest.mark.parametrize("form", ["4", "5"])
+def test_hours_and_milder_requests_are_found_for_a_record_of_an_earlier_form(form: str) -> None:
+    record = json.loads(FIFTH)
+    if form == "4":
+        for name in ("credential", "deadline", "overwrite_share_percent", "move_share_percent"):
+            del record["context"][name]
+    policies = policy(PERMIT + only("context.weekday == 6"))
+    denied = redecide(policies, json.dumps({**record, "form": form}))
+    assert denied.rules[0].id == "f"
+    assert next_hours(policies, denied, NOW, "America/Chicago") == datetime(2026, 11, 28, 6, tzinfo=UTC)
+    [found] = explain(policies, denied).alternatives
+    assert (found.words, found.outcome) == ("if it starts on Saturday at 00:00", "allowed")
+
+
+def test_nothing_milder_is_offered_for_a_record_that_lacks_what_the_policy_reads(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    policies = policy(
+        PERMIT + only("context.weekday == 6") + only("!(resource has max_size_bytes)").replace('"f"', '"g"')
+    )
+    denied = redecide(policies, FIFTH)
+    assert denied.rules[0].id == "headrace-policy-error"
+    with caplog.at_level(logging.ERROR):
+        caplog.clear()
+        assert explain(policies, denied).alternatives == ()
+        assert next_hours(policies, denied, NOW, "America/Chicago") is None
+    assert not caplog.records
 
 
 # -- why, and what would be allowed --

@@ -20,7 +20,7 @@ from headrace.guardrails.policy.facts import Moment
 from headrace.guardrails.policy.narrowing import halved, narrowed
 from headrace.guardrails.policy.places import inside
 from headrace.guardrails.policy.policy_set import PolicySet
-from headrace.guardrails.policy.record import LIMITS, asks_only_to_look, read_record
+from headrace.guardrails.policy.record import LIMITS, asks_only_to_look, in_this_form, read_record
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text, utc_time
 from headrace.guardrails.seal.execution import grown_bytes, grown_files
 
@@ -81,7 +81,7 @@ def explain(policies: PolicySet | None, decision: Decision) -> Explanation:
     if policies is None or policies.version != decision.policy_version or not decision.context_json:
         return Explanation()
     try:
-        record, _ = read_record(decision.context_json)
+        record = _altered_from(policies, decision)
         read = _read_by(policies, decision)
         alternatives = () if decision.outcome == "allowed" else _alternatives(policies, decision, record, read)
         if asks_only_to_look(decision.context_json):
@@ -103,7 +103,7 @@ def next_hours(
     if policies is None or policies.version != decision.policy_version or not decision.context_json:
         return None
     try:
-        record, _ = read_record(decision.context_json)
+        record = _altered_from(policies, decision)
     except (ValueError, TypeError, KeyError):
         return None
     if decision.outcome != "denied" or not _read_by(policies, decision) & _HOURS:
@@ -132,6 +132,17 @@ def _opening(opens: Callable[[datetime], bool], at: datetime, within: timedelta)
         middle = shut + (found - shut) // _MINUTE // 2 * _MINUTE
         shut, found = (shut, middle) if opens(middle) else (middle, found)
     return found
+
+
+def _altered_from(policies: PolicySet, decision: Decision) -> JsonObject:
+    """Read what was decided, to alter it: in the form of today, whatever its own is.
+
+    Raises `ValueError` where the policy reads what its form lacks: that was denied, and so is all that is made of it.
+    """
+    record, lacking = read_record(decision.context_json)
+    if lacking & policies.attributes:
+        raise ValueError(lacking)
+    return in_this_form(record)
 
 
 def _read_by(policies: PolicySet, decision: Decision) -> frozenset[str]:

@@ -117,6 +117,14 @@ def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     return {**record, "resource": {**kept, **added}, "context": {**context, **unknown}}, lacking
 
 
+def in_this_form(record: JsonObject) -> JsonObject:
+    """Write a record that `read_record` has filled as one of today, to decide it with something altered.
+
+    Only where the policy reads nothing that its own form lacks: what was filled in is nobody's word.
+    """
+    return {**record, "form": FORM}
+
+
 def _with_labelled(resource: JsonObject) -> JsonObject:
     """Give each folder of an earlier form the labels below it: none, unless its service has looked since."""
     none: JsonObject = {"labelled": []}
