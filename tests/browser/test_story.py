@@ -4,7 +4,7 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.browser.house import NARROW, NO_SETTINGS, PASSWORD, WIDE, House, leave_old_copies, prove
+from tests.browser.house import ADMIN, NARROW, NO_SETTINGS, PASSWORD, WIDE, House, leave_old_copies, prove
 
 SETTINGS = NO_SETTINGS
 LONG_MS = 60_000
@@ -234,3 +234,20 @@ def test_a_node_that_dies_and_returns_is_seen_while_the_pages_are_open(house: Ho
     expect(row.get_by_text("Attached")).to_be_visible(timeout=LONG_MS)
     expect(transfer.get_by_role("main").get_by_text("Complete", exact=True)).to_be_visible(timeout=LONG_MS)
     assert (house.archive / "cut" / "movie.tiff").read_bytes() == (house.source / "run42" / "movie.tiff").read_bytes()
+
+
+def test_a_password_is_asked_for_only_when_a_person_can_be_invited(house: House) -> None:
+    page = house.page(ADMIN, "/people")
+    page.get_by_role("button", name="Invite a person").click()
+    dialog = page.get_by_role("dialog")
+    name, make = dialog.get_by_role("textbox", name="Name"), dialog.get_by_role("button", name="Make the link")
+    password = dialog.get_by_label("Your password, for this and nothing else")
+    name.fill("Ada")
+    make.click()
+    expect(dialog.get_by_text("Somebody has this name already")).to_be_visible()
+    expect(password).to_have_count(0)
+    name.fill("dina")
+    make.click()
+    password.fill(PASSWORD)
+    make.click()
+    expect(dialog.locator("code")).to_be_visible()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import func, update
-from tests.pure.api.qos_texts import LINKED
 from tests.servers.device import Device
 from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
@@ -176,34 +175,6 @@ async def test_whoever_has_a_session_alone_publishes_no_policy_and_makes_no_toke
         await pia.port.create_token(wish)
     assert (await pia.port.tokens()).items == []
     assert (await pia.port.create_token(wish.model_copy(update={"password": PASSWORD}))).secret
-
-
-@pytest.mark.anyio
-async def test_what_is_refused_anyhow_asks_for_no_proof(strict: Site) -> None:
-    port, pia = strict.ada.port, await strict.person("pia", "policy_admin")
-    broken = (await port.propose_policy(m.PolicyText(text=APPROVED_OVERWRITES))).version
-    async with strict.service.whole.core.database.write() as tx:
-        spoilt = APPROVED_OVERWRITES + '// example denied {"action": "copy"}'
-        await tx.execute(update(PolicyRow).where(PolicyRow.number == int(broken)).values(text=spoilt))
-    links = (await port.propose_qos(m.QosText(text=LINKED))).version
-    binding = m.GroupBinding(issuer="https://login.corp.example", group="staff", roles=["viewer"])
-    proposed = (await port.propose_group_bindings(m.GroupBindingsRequest(bindings=[binding]))).proposed
-    assert proposed is not None
-    refusals: list[tuple[str, Awaitable[object]]] = [
-        ("policy_invalid", pia.port.publish_policy(broken)),
-        ("publish_own_policy", port.publish_policy(broken)),
-        ("policy_state", port.publish_policy("1")),
-        ("unknown_policy", port.publish_policy("site.cedar")),
-        ("publish_own_qos", port.publish_qos(links)),
-        ("not_allowed", port.publish_group_bindings(proposed.id)),
-        ("not_found", port.publish_group_bindings("gp_none")),
-        ("name_taken", port.create_join_token(m.JoinTokenRequest(name="left"))),
-        ("node_revoked", port.rotate_node("right", m.RotationRequest())),
-    ]
-    await port.revoke_node("right", m.Proven(password=PASSWORD))
-    for code, call in refusals:
-        with refused(code):
-            await call
 
 
 @pytest.mark.anyio

@@ -545,6 +545,28 @@ def test_an_admin_changes_what_a_person_may_do(service: Service) -> None:
     assert "groups: lab" in told
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("invite", "ADMIN", "--role", "viewer"), "Somebody has this name already"),
+        (("people", "service", "admin", "--role", "viewer"), "Somebody has this name already"),
+        (("people", "set", "admin", "--role", "viewer"), "This would take the role of an admin from yourself"),
+        (("people", "enable", "admin"), "This person is active, not disabled"),
+        (("token", "create", "pn_1", "--scope", "transfer:read"), "A name must not begin with `pn_`"),
+        (("endpoints", "label", "src", "class=*"), "`*` can't be part of a label"),
+        (("ca", "remove", "NODE", "--yes"), "is a member; revoke it first"),
+        (("node-token", "NODE"), "has joined already"),
+    ],
+)
+def test_what_is_refused_anyhow_is_not_answered_with_the_question_for_a_password(
+    service: Service, command: tuple[str, ...], said: str
+) -> None:
+    node = service.admin.run("nodes", "--json").items[0]["name"]
+    refused = service.admin.run(*(word.replace("NODE", node) for word in command))
+    assert said in refused.err, refused.err
+    assert "password" not in refused.err
+
+
 def test_an_admin_sees_before_whose_rights_a_group_would_change(service: Service) -> None:
     admin, corp = service.admin, "https://login.example.org"
     binding = ("people", "bind", corp, "staff", "--role", "approver", "--group", "stewards")

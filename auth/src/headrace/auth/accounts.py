@@ -19,6 +19,8 @@ from headrace.auth.store import (
     is_nameless,
 )
 
+_TAKEN = "Somebody has this name already; choose another."
+
 
 class Accounts:
     """Makes and changes people and service accounts: always in an admin's own session, never with a token."""
@@ -53,31 +55,37 @@ class Accounts:
         self, by: Principal, name: str, roles: frozenset[Role], valid: timedelta
     ) -> tuple[PersonRecord, str]:
         """Invite a person: the record and the one-time secret of the link. Raises `not_allowed`, `name_refused`."""
+        name = await self.check_inviting(by, name, roles)
+        return await self._invite(new_person_id(), name, roles, valid, by)
+
+    async def check_inviting(self, by: Principal, name: str, roles: frozenset[Role]) -> str:
+        """Refuse what `invite` would refuse, before a proof is asked for; answers the name as it is kept."""
         need_admin(by)
         if not roles:
             raise AuthError(AuthCode.NOT_ALLOWED, "A person needs at least one role.")
-        return await self._invite(new_person_id(), check_name(name), roles, valid, by)
+        return await self._free(name)
 
     async def make_service(self, by: Principal, name: str, roles: frozenset[Role]) -> PersonRecord:
         """Make an account that owns tokens of pipelines and never signs in. Raises `not_allowed`, `name_refused`."""
-        need_admin(by)
-        check_service_roles(roles)
-        if not roles:
-            raise AuthError(AuthCode.NOT_ALLOWED, "A service account needs at least one role.")
         record = PersonRecord(
             id=new_person_id(),
-            name=check_name(name),
+            name=await self.check_making_service(by, name, roles),
             roles=roles,
             granted_roles=roles,
             state="active",
             created=self._clock(),
             kind="service",
         )
-        try:
-            await self._store.add_person(record)
-        except NameTaken as error:
-            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
+        await self._add(record)
         return record
+
+    async def check_making_service(self, by: Principal, name: str, roles: frozenset[Role]) -> str:
+        """Refuse what `make_service` would refuse, before a proof is asked for; answers the name as it is kept."""
+        need_admin(by)
+        check_service_roles(roles)
+        if not roles:
+            raise AuthError(AuthCode.NOT_ALLOWED, "A service account needs at least one role.")
+        return await self._free(name)
 
     async def invite_again(self, by: Principal, person: str, valid: timedelta) -> tuple[PersonRecord, str]:
         """Give a person a new one-time link: to join, to come back, or to choose another password.
@@ -137,11 +145,21 @@ class Accounts:
             expires=now + valid,
             made_by=by.id if by else None,
         )
+        await self._add(record, invitation)
+        return record, made.text
+
+    async def _free(self, name: str) -> str:
+        """Answer a name as it is kept; raises `name_refused`, also if it is somebody's."""
+        kept = check_name(name)
+        if await self._store.person_named(kept) is not None:
+            raise AuthError(AuthCode.NAME_REFUSED, _TAKEN)
+        return kept
+
+    async def _add(self, record: PersonRecord, invitation: InvitationRecord | None = None) -> None:
         try:
             await self._store.add_person(record, invitation)
         except NameTaken as error:
-            raise AuthError(AuthCode.NAME_REFUSED, "Somebody has this name already; choose another.") from error
-        return record, made.text
+            raise AuthError(AuthCode.NAME_REFUSED, _TAKEN) from error
 
 
 def check_service_roles(roles: frozenset[Role]) -> None:

@@ -43,6 +43,7 @@ CONSENT_DOMAIN: Final = b"headrace/consent/v1"
 """What the hash behind every proof begins with."""
 _SIGN_IN: Final = "sign in"
 _FULL: Final = f"You have {MAX_PASSKEYS} passkeys; remove one first."
+_NONE: Final = "There is no such passkey."
 
 
 class _Why(StrEnum):
@@ -156,16 +157,29 @@ class Passkeys:
     async def remove(self, by: Principal, passkey: str, person: str | None = None) -> None:
         """Remove one of one's own passkeys, or as an admin somebody's; raises `not_found`."""
         if not await self._store.remove_passkey(_whose(by, person), passkey):
-            raise AuthError(AuthCode.NOT_FOUND, "There is no such passkey.")
+            raise AuthError(AuthCode.NOT_FOUND, _NONE)
+
+    async def check_removing(self, by: Principal, passkey: str, person: str | None = None) -> None:
+        """Refuse what `remove` would refuse, before a proof is asked for; raises `not_found`."""
+        if not any(one.id == passkey for one in await self.of(by, person)):
+            raise AuthError(AuthCode.NOT_FOUND, _NONE)
 
     async def begin_enrolment(self, by: Principal) -> Challenge:
-        """Begin to add a passkey; `passkeys` of the answer are those that the person has. Raises `not_allowed`."""
+        """Begin to add a passkey; `passkeys` of the answer are those that the person has.
+
+        Raises `not_allowed`, and `not_found` where there can be no passkeys.
+        """
+        return self._ask(_enrolling(by), await self.check_enrolment(by))
+
+    async def check_enrolment(self, by: Principal) -> Sequence[PasskeyRecord]:
+        """Refuse what `begin_enrolment` would refuse, before a proof is asked for; answers what the person has."""
         if not by.session:
             raise AuthError(AuthCode.NOT_ALLOWED, "Passkeys are a person's, in their own session.")
         theirs = await self._store.passkeys_of(by.id)
         if len(theirs) >= MAX_PASSKEYS:
             raise AuthError(AuthCode.NOT_ALLOWED, _FULL)
-        return self._ask(_enrolling(by), theirs)
+        self._needed()
+        return theirs
 
     async def enrol(self, by: Principal, name: str, given: Attestation) -> PasskeyRecord:
         """Add a passkey. Raises `passkey_refused`, `too_many_attempts`."""

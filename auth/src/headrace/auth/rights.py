@@ -54,6 +54,15 @@ class Rights:
         self, by: Principal, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
     ) -> PersonRecord:
         """Replace what is granted to a person (`None`: as it is). Raises `not_allowed`, `not_found`."""
+        await self.check_granting(by, person, roles, groups)
+        with an_admin_stays():
+            granted = await self._identities.grant(person, roles, groups)
+        return granted or await self._known(person)
+
+    async def check_granting(
+        self, by: Principal, person: str, roles: frozenset[Role] | None, groups: frozenset[str] | None
+    ) -> None:
+        """Refuse what `grant` would refuse, before a proof is asked for. Raises `not_allowed`, `not_found`."""
         need_admin(by)
         known = await self._known(person)
         _check_groups(groups or frozenset())
@@ -61,9 +70,6 @@ class Rights:
             check_service_roles(roles or frozenset())
         if person == by.id and roles is not None and Role.ADMIN in known.granted_roles - roles:
             raise AuthError(AuthCode.NOT_ALLOWED, _YOURSELF)
-        with an_admin_stays():
-            granted = await self._identities.grant(person, roles, groups)
-        return granted or await self._known(person)
 
     async def enable(self, by: Principal, person: str) -> PersonRecord:
         """Let somebody disabled, who signs in elsewhere or never, act again. Raises `not_allowed`, `not_found`.
@@ -159,13 +165,21 @@ class Rights:
 
     async def link(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
         """Make an identity a person's; whose it was loses it, and their sessions. Raises `not_allowed`, `not_found`."""
+        await self.check_linking(by, person, issuer, subject)
+        with an_admin_stays(), _who_is_disabled_stays_out():
+            linked = await self._identities.link(person, issuer, subject, self._clock())
+        return linked or await self._known(person)
+
+    async def check_linking(self, by: Principal, person: str, issuer: str, subject: str) -> None:
+        """Refuse what `link` would refuse, before a proof is asked for. Raises `not_allowed`, `not_found`."""
         need_admin(by)
         known = await self._identities.identity(issuer, subject)
         if known is not None and known.person == by.id:
             raise AuthError(AuthCode.NOT_ALLOWED, "This identity is your own; ask another admin.")
-        with an_admin_stays(), _who_is_disabled_stays_out():
-            linked = await self._identities.link(person, issuer, subject, self._clock())
-        return linked or await self._known(person)
+        await self._known(person)
+        if known is not None and known.person != person and (await self._known(known.person)).state == "disabled":
+            with _who_is_disabled_stays_out():
+                raise StaysOut
 
     async def unlink(self, by: Principal, person: str, issuer: str, subject: str) -> PersonRecord:
         """Take an identity from a person, whose sessions end. Raises `not_allowed`, `not_found`.

@@ -1,7 +1,7 @@
 """API tokens: made by a person in a session, for pipelines and assistants."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from headrace.auth.accounts import need_admin
@@ -11,6 +11,8 @@ from headrace.auth.principal import TOKEN_SCOPES, Principal, Scope, scopes_of
 from headrace.auth.secret_forms import Pepper, make_token, token_id
 from headrace.auth.store import MAX_TOKENS_A_PERSON, PeopleStore, TokenRecord, TooMany, require_active
 from headrace.auth.uses import TOUCH_EVERY, Uses
+
+_FULL = f"There are {MAX_TOKENS_A_PERSON} tokens already; revoke one first."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,30 @@ class Tokens:
 
         The names of tokens and assistants are held to the rule of people's names: they are shown where people decide.
         """
+        wish = await self.check_making(by, wish)
+        owner = wish.owner or by.id
+        made, now = make_token(), self._clock()
+        record = TokenRecord(
+            id=made.id,
+            hash=self._pepper.hash(made.text),
+            person=owner,
+            name=wish.name,
+            scopes=wish.scopes,
+            created=now,
+            expires=now + wish.valid,
+            agent=wish.agent,
+            made_by=None if owner == by.id else by.id,
+        )
+        try:
+            kept = await self._store.add_token(record)
+        except TooMany as error:
+            raise AuthError(AuthCode.NOT_ALLOWED, _FULL) from error
+        if not kept:
+            raise AuthError(AuthCode.NOT_ALLOWED, "Whose token this would be was disabled meanwhile.")
+        return record, made.text
+
+    async def check_making(self, by: Principal, wish: TokenWish) -> TokenWish:
+        """Refuse what `make` would refuse, before a proof is asked for; answers the wish with its names as kept."""
         if not by.session:
             raise AuthError(AuthCode.NOT_ALLOWED, "Tokens are made in a person's own session, never with a token.")
         owner = wish.owner or by.id
@@ -86,26 +112,11 @@ class Tokens:
             raise AuthError(
                 AuthCode.NOT_ALLOWED, f"A token holds some of {whose} ({might}), and not {beyond or 'none of them'}."
             )
-        made, now = make_token(), self._clock()
-        record = TokenRecord(
-            id=made.id,
-            hash=self._pepper.hash(made.text),
-            person=owner,
-            name=check_name(wish.name),
-            scopes=wish.scopes,
-            created=now,
-            expires=now + wish.valid,
-            agent=None if wish.agent is None else check_name(wish.agent),
-            made_by=None if owner == by.id else by.id,
-        )
-        try:
-            kept = await self._store.add_token(record)
-        except TooMany as error:
-            said = f"There are {MAX_TOKENS_A_PERSON} tokens already; revoke one first."
-            raise AuthError(AuthCode.NOT_ALLOWED, said) from error
-        if not kept:
-            raise AuthError(AuthCode.NOT_ALLOWED, "Whose token this would be was disabled meanwhile.")
-        return record, made.text
+        agent = None if wish.agent is None else check_name(wish.agent)
+        named = replace(wish, name=check_name(wish.name), agent=agent)
+        if len(await self._store.tokens_of(owner)) >= MAX_TOKENS_A_PERSON:
+            raise AuthError(AuthCode.NOT_ALLOWED, _FULL)
+        return named
 
     async def _scopes_of_service(self, by: Principal, owner: str) -> frozenset[Scope]:
         need_admin(by)

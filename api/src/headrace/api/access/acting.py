@@ -277,7 +277,8 @@ class Acting:
         """As in the port."""
         async with self._may("update_endpoint") as caller:
             pk, meant = await self._do.endpoints.meant(endpoint)
-            await self._do.proofs.of(caller, "update_endpoint", meant, update)
+            check = self._do.endpoints.check_updating(pk, update)
+            await self._do.proofs.of(caller, "update_endpoint", meant, update, check)
             return await self._do.endpoints.update(caller, pk, update)
 
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
@@ -311,8 +312,7 @@ class Acting:
     async def create_join_token(self, request: m.JoinTokenRequest) -> m.JoinToken:
         """As in the port."""
         async with self._may("create_join_token") as caller:
-            await self._do.nodes.check_joining(request)
-            await self._do.proofs.of(caller, "create_join_token", "", request)
+            await self._do.proofs.of(caller, "create_join_token", "", request, self._do.nodes.check_joining(request))
             return await self._do.nodes.create_join_token(caller, request)
 
     async def drain_node(self, node: str, *, drain: bool) -> m.Node:
@@ -324,22 +324,22 @@ class Acting:
         """As in the port."""
         async with self._may("rotate_node") as caller:
             id_, meant = await self._do.nodes.meant(node)
-            await self._do.nodes.check_rotating(id_)
-            await self._do.proofs.of(caller, "rotate_node", meant, request)
+            await self._do.proofs.of(caller, "rotate_node", meant, request, self._do.nodes.check_rotating(id_))
             return await self._do.nodes.rotate(caller, id_, request)
 
     async def remove_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """As in the port."""
         async with self._may("remove_node") as caller:
             id_, meant = await self._do.nodes.meant(node)
-            await self._do.proofs.of(caller, "remove_node", meant, proof or m.Proven())
+            check = self._do.nodes.check_removing(id_)
+            await self._do.proofs.of(caller, "remove_node", meant, proof or m.Proven(), check)
             return await self._do.nodes.remove(caller, id_)
 
     async def revoke_node(self, node: str, proof: m.Proven | None = None) -> m.Node:
         """As in the port."""
         async with self._may("revoke_node") as caller:
             id_, meant = await self._do.nodes.meant(node)
-            await self._do.proofs.of(caller, "revoke_node", meant, proof or m.Proven())
+            await self._do.proofs.of(caller, "revoke_node", meant, proof or m.Proven(), self._do.nodes.meant(id_))
             return await self._do.nodes.revoke(caller, id_, self._do.scheduler.running_by_node())
 
     # -- halts --
@@ -404,8 +404,9 @@ class Acting:
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         async with self._may("publish_policy") as caller:
-            agreed = await self._do.policies.publishable(caller, version)
-            said = await self._do.proofs.unstated(caller, "publish_policy", f"{version} {agreed}", proof or m.Proven())
+            agreed = await self._do.policies.digest(version)
+            about, check = f"{version} {agreed}", self._do.policies.check_publishing(caller, version, agreed)
+            said = await self._do.proofs.unstated(caller, "publish_policy", about, proof or m.Proven(), check)
             tell = partial(self._do.submissions.parts.signer.publish, said)
             return await self._do.policies.publish(caller, version, agreed, tell)
 
@@ -437,8 +438,9 @@ class Acting:
     async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
         """As in the port; what runs gets its new share at once."""
         async with self._may("publish_qos") as caller:
-            agreed = await self._do.qos.publishable(caller, version)
-            said = await self._do.proofs.of(caller, "publish_qos", f"{version} {agreed}", proof or m.Proven())
+            agreed = await self._do.qos.digest(version)
+            about, check = f"{version} {agreed}", self._do.qos.check_publishing(caller, version, agreed)
+            said = await self._do.proofs.of(caller, "publish_qos", about, proof or m.Proven(), check)
             published = await self._do.qos.publish(caller, version, agreed, said.kind)
             await self._do.shares.renew()
             return published

@@ -280,7 +280,8 @@ class People:
         """Invite a person; the link is shown once."""
         roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
         valid = timedelta(seconds=request.valid_s)
-        await self._proofs.of(caller, "invite", "", request)
+        check = self._auth.accounts.check_inviting(caller.principal, request.name, roles)
+        await self._proofs.of(caller, "invite", "", request, check)
         with acting(caller):
             invited, secret = await self._auth.accounts.invite(caller.principal, request.name, roles, valid)
         return m.Invitation(
@@ -290,7 +291,8 @@ class People:
     async def create_service_account(self, caller: Caller, request: m.ServiceAccountRequest) -> m.Person:
         """Make a service account."""
         roles = frozenset(_one_of(Role, role, "roles") for role in request.roles)
-        await self._proofs.of(caller, "create_service_account", "", request)
+        check = self._auth.accounts.check_making_service(caller.principal, request.name, roles)
+        await self._proofs.of(caller, "create_service_account", "", request, check)
         with acting(caller):
             made = await self._auth.accounts.make_service(caller.principal, request.name, roles)
             return _person(made, {})
@@ -298,9 +300,8 @@ class People:
     async def invite_again(self, caller: Caller, person: str, proof: m.Proven) -> m.Invitation:
         """Give a person a new one-time link, shown once."""
         elsewhere = sorted({one.issuer for one in (await self._identities(caller, person)).get(person, ())})
-        with acting(caller):
-            await self._auth.accounts.check_inviting_again(caller.principal, person, elsewhere)
-        await self._proofs.of(caller, "invite_again", person, proof)
+        check = self._auth.accounts.check_inviting_again(caller.principal, person, elsewhere)
+        await self._proofs.of(caller, "invite_again", person, proof, check)
         with acting(caller):
             known, secret = await self._auth.accounts.invite_again(caller.principal, person, _AGAIN)
         expires = self._core.clock() + _AGAIN
@@ -339,9 +340,8 @@ class People:
 
     async def enable(self, caller: Caller, person: str, proof: m.Proven) -> m.Person:
         """Let somebody disabled act again."""
-        with acting(caller):
-            await self._auth.rights.check_enabling(caller.principal, person)
-        await self._proofs.of(caller, "enable_person", person, proof)
+        check = self._auth.rights.check_enabling(caller.principal, person)
+        await self._proofs.of(caller, "enable_person", person, proof, check)
         with self._changing(caller):
             enabled = await self._auth.rights.enable(caller.principal, person)
             return _person(enabled, await self._identities(caller, enabled.id))
@@ -350,7 +350,8 @@ class People:
         """Replace what is granted to a person; what this person has running is looked at again."""
         roles = None if update.roles is None else frozenset(_one_of(Role, role, "roles") for role in update.roles)
         groups = None if update.groups is None else frozenset(update.groups)
-        await self._proofs.of(caller, "update_person", person, update)
+        check = self._auth.rights.check_granting(caller.principal, person, roles, groups)
+        await self._proofs.of(caller, "update_person", person, update, check)
         with self._changing(caller):
             granted = await self._auth.rights.grant(caller.principal, person, roles, groups)
             return _person(granted, await self._identities(caller, granted.id))
@@ -358,7 +359,8 @@ class People:
     async def link(self, caller: Caller, person: str, link: m.IdentityLink) -> m.Person:
         """Make an identity this person's."""
         check_link(link, issuers_here(self._auth))
-        await self._proofs.of(caller, "link_identity", person, link)
+        check = self._auth.rights.check_linking(caller.principal, person, link.issuer, link.subject)
+        await self._proofs.of(caller, "link_identity", person, link, check)
         with self._changing(caller):
             linked = await self._auth.rights.link(caller.principal, person, link.issuer, link.subject)
             return _person(linked, await self._identities(caller, linked.id))
@@ -397,9 +399,8 @@ class People:
         """Let groups give what another administrator has proposed."""
         proposed = await self._auth.rights.proposal(caller.principal)
         agreed = proposed.digest if proposed else ""
-        with acting(caller):
-            await self._auth.rights.check_publishing(caller.principal, proposal, agreed)
-        await self._proofs.of(caller, "publish_group_bindings", f"{proposal} {agreed}", proof)
+        check = self._auth.rights.check_publishing(caller.principal, proposal, agreed)
+        await self._proofs.of(caller, "publish_group_bindings", f"{proposal} {agreed}", proof, check)
         with self._changing(caller):
             changes = await self._auth.rights.publish(caller.principal, proposal, agreed)
         return await self._bindings(caller, changes)
@@ -454,7 +455,8 @@ class People:
             agent=request.agent,
             owner=request.person,
         )
-        await self._proofs.of(caller, "create_token", "", request)
+        check = self._auth.tokens.check_making(caller.principal, wish)
+        await self._proofs.of(caller, "create_token", "", request, check)
         with acting(caller):
             record, secret = await self._auth.tokens.make(caller.principal, wish)
         return _token(record, secret)

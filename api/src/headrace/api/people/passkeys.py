@@ -2,7 +2,7 @@
 
 from headrace.api.caller import Caller, acting
 from headrace.api.people.proofs import Proofs, challenge_view
-from headrace.auth import Attestation, AuthCode, Authenticator, AuthError, PasskeyRecord, by_passkey
+from headrace.auth import Attestation, Authenticator, PasskeyRecord, by_passkey
 from headrace.client import models as m
 
 
@@ -21,7 +21,8 @@ class PersonPasskeys:
 
     async def begin(self, caller: Caller, proof: m.Proven) -> m.PasskeyChallenge:
         """Begin to add a passkey; the proof comes before it."""
-        await self._proofs.about_passkeys(caller, "begin_passkey", caller.principal.id, proof)
+        check = self._passkeys.check_enrolment(caller.principal)
+        await self._proofs.about_passkeys(caller, "begin_passkey", caller.principal.id, proof, check)
         return challenge_view(await self._passkeys.begin_enrolment(caller.principal))
 
     async def add(self, caller: Caller, request: m.PasskeyRequest) -> m.Passkey:
@@ -32,9 +33,8 @@ class PersonPasskeys:
 
     async def remove(self, caller: Caller, passkey: str, person: str | None, proof: m.Proven) -> None:
         """Remove one of one's own passkeys, or of a person's, with the caller's own proof."""
-        if not any(one.id == passkey for one in await self._passkeys.of(caller.principal, person)):
-            raise AuthError(AuthCode.NOT_FOUND, "There is no such passkey.")
-        await self._proofs.about_passkeys(caller, "remove_passkey", passkey, proof)
+        check = self._passkeys.check_removing(caller.principal, passkey, person)
+        await self._proofs.about_passkeys(caller, "remove_passkey", passkey, proof, check)
         with acting(caller):
             await self._passkeys.remove(caller.principal, passkey, person)
 

@@ -5,7 +5,7 @@ touch the passkey. A passkey signs the digest of the very request that it comes 
 """
 
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, Literal, cast
 
@@ -88,23 +88,32 @@ class Proofs:
         self._auth = authenticator
         self._origin = public_url
 
-    async def of(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+    async def of(self, caller: Caller, action: str, subject: str, request: m.Proven, check: Awaitable[object]) -> Proof:
         """Return what proves that the caller means this request (`action`: the port's method; `subject`: its argument).
+
+        `check` is awaited first, and refuses what can't be done anyhow: nobody is asked for a proof of that, nor is one
+        used up. It looks only; whoever does it then looks again, when nobody else can write.
 
         Raises `proof_needed`, and what `prove` of passwords and passkeys does. A proof that is given is checked, also
         where none is wanted. The signed statement of it is in the audit chain before anything is done for it.
         """
-        return await self._stated(caller, action, await self.unstated(caller, action, subject, request))
+        return await self._stated(caller, action, await self.unstated(caller, action, subject, request, check))
 
-    async def unstated(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+    async def unstated(
+        self, caller: Caller, action: str, subject: str, request: m.Proven, check: Awaitable[object]
+    ) -> Proof:
         """As `of`, for those who have the statement sealed themselves and keep it with what it is about."""
+        await check
         return await self._at_least(strength_of(self._core.settings), caller, action, subject, request)
 
-    async def about_passkeys(self, caller: Caller, action: str, subject: str, request: m.Proven) -> Proof:
+    async def about_passkeys(
+        self, caller: Caller, action: str, subject: str, request: m.Proven, check: Awaitable[object]
+    ) -> Proof:
         """Return what proves that the caller is there, who adds or removes a passkey: always more than a session.
 
-        Where passkeys are wanted, who has one uses it.
+        Where passkeys are wanted, who has one uses it. `check`: as in `of`.
         """
+        await check
         wanted, has_one = strength_of(self._core.settings), bool(await self._auth.passkeys.of(caller.principal))
         least: m.ProofStrength = "passkey" if has_one and wanted == "passkey" else "password"
         return await self._stated(caller, action, await self._at_least(least, caller, action, subject, request))

@@ -33,7 +33,10 @@ class Consent:
     async def confirm(self, caller: Caller, plan: str, confirmation: m.Confirmation) -> m.Plan:
         """Record the requester's own yes or no; the last word counts until the plan is submitted."""
         said_yes = confirmation.verdict == "confirmed"
-        proof = await self._proofs.unstated(caller, "confirm_plan", plan, confirmation) if said_yes else None
+        proof: Proof | None = None
+        if said_yes:
+            check = self._check(caller, plan, confirmation.digest, "confirm")
+            proof = await self._proofs.unstated(caller, "confirm_plan", plan, confirmation, check)
         async with self._core.database.write() as tx:
             action: m.PlanAction = "confirm" if said_yes else "decline"
             row = await self._open_plan(tx, caller, plan, confirmation.digest, action)
@@ -56,7 +59,10 @@ class Consent:
     async def approve(self, caller: Caller, plan: str, approval: m.Approval) -> m.Plan:
         """Record another person's yes or no: bound to digest, policy version, requester, approver, expiry and nonce."""
         principal, said_yes = caller.principal, approval.verdict == "approved"
-        proof = await self._proofs.unstated(caller, "approve_plan", plan, approval) if said_yes else None
+        proof: Proof | None = None
+        if said_yes:
+            check = self._check(caller, plan, approval.digest, "approve")
+            proof = await self._proofs.unstated(caller, "approve_plan", plan, approval, check)
         now = self._core.clock()
         async with self._core.database.write() as tx:
             action: m.PlanAction = "approve" if said_yes else "refuse"
@@ -104,6 +110,11 @@ class Consent:
             await self._core.audit.append(tx, kind, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.PLAN, row.id, approval.verdict)
             return await self._plans.view(tx, caller, row)
+
+    async def _check(self, caller: Caller, plan: str, digest: str, action: m.PlanAction) -> None:
+        """Refuse a yes that would be refused with a proof."""
+        async with self._core.database.read() as tx:
+            await self._open_plan(tx, caller, plan, digest, action)
 
     async def _open_plan(self, tx: Tx, caller: Caller, plan: str, digest: str, action: m.PlanAction) -> PlanRow:
         """Return a plan whose digest is the one that was read, and on which the caller may take this action."""

@@ -22,7 +22,7 @@ from headrace.api.store import Tx
 from headrace.api.store.tables_site import EndpointNameRow, NodeRow, PolicyRow, QosRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.client import models as m
-from headrace.guardrails import Decision, OpenHours, PolicySet, digest, lowest_qos
+from headrace.guardrails import Decision, OpenHours, PolicySet, lowest_qos
 
 _log = logging.getLogger(__name__)
 
@@ -196,14 +196,13 @@ class QosVersions(VersionLog[QosRow, InForce]):
             row = await self._store(tx, caller, text.text, text.note)
         return _shown(row, document)
 
-    async def publishable(self, caller: Caller, version: str) -> str:
-        """Return the SHA-256 of the text of a version that the caller may publish; refuses another as `publish`."""
+    async def check_publishing(self, caller: Caller, version: str, agreed: str) -> None:
+        """Refuse what `publish` would refuse, before a proof is asked for."""
         text = await self._text(version)
-        agreed, found = digest(text.encode()), await asyncio.to_thread(read, text)
+        found = await asyncio.to_thread(read, text)
         async with self._core.database.read() as tx:
             await self._to_publish(tx, caller, version, agreed, text)
             await _require(tx, found, self._core.clock())
-        return agreed
 
     async def publish(self, caller: Caller, version: str, agreed: str, proof: str) -> m.QosVersion:
         """Put a version in force whose text has the digest `agreed`; its author can't. It is checked again."""

@@ -99,6 +99,10 @@ class VersionLog(ABC, Generic[R, P]):
             shown = await tx.scalars(select(rows).where(rows.number.in_(listed)).order_by(rows.number.desc()))
             return list(shown), str(listed[-1]) if len(found) > len(listed) else None
 
+    async def digest(self, version: str) -> str:
+        """Return the SHA-256 of a version's text, as it is stored now."""
+        return digest((await self._text(version)).encode())
+
     async def _text(self, version: str) -> str:
         async with self._core.database.read() as tx:
             return (await self._row(tx, version)).text

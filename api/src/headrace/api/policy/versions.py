@@ -119,17 +119,12 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
         async with self._core.database.write() as tx:
             return _view(await self._store(tx, caller, text.text, text.note))
 
-    async def publishable(self, caller: Caller, version: str) -> str:
-        """Return the SHA-256 of the text of a version that the caller may publish; refuses another as `publish` does.
-
-        So nobody is asked for a proof of what can't be.
-        """
+    async def check_publishing(self, caller: Caller, version: str, agreed: str) -> None:
+        """Refuse what `publish` would refuse, before a proof is asked for."""
         text = await self._text(version)
-        agreed = digest(text.encode())
         async with self._core.database.read() as tx:
             await self._to_publish(tx, caller, version, agreed, text)
         _require_sound(version, await asyncio.to_thread(self._checked, text))
-        return agreed
 
     async def publish(
         self, caller: Caller, version: str, agreed: str, tell: Callable[[str], Document]

@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import bindparam, delete, select
-from sqlalchemy.exc import IntegrityError
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -57,6 +57,15 @@ class Labelled:
     id: str
     labels: Mapping[str, str]
     folder_labels: Mapping[str, Mapping[str, str]]
+
+
+class _Changing(NamedTuple):
+    """What an update of an endpoint changes: `names` with the id first, or none; `folder_labels` of all folders."""
+
+    row: EndpointRow
+    known: Known
+    names: Sequence[str]
+    folder_labels: Mapping[str, Mapping[str, str]] | None
 
 
 _ENDPOINTS = (
@@ -155,34 +164,25 @@ class Endpoints:
             pk = await self.pk(tx, known)
             return pk, f"{pk} {known.id} {known.node_key} {known.root}"
 
+    async def check_updating(self, endpoint: str, update: m.EndpointUpdate) -> None:
+        """Refuse what `update` would refuse, before a proof is asked for."""
+        async with self._core.database.read() as tx:
+            await self._changing(tx, endpoint, update)
+
     async def update(self, caller: Caller, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """Rename an endpoint, or replace its aliases or labels, or those of some folders; `endpoint` is its key."""
-        if update.labels is not None:
-            _check_labels(update.labels)
-        folders = None if update.folder_labels is None else _folders(update.folder_labels)
         async with self._core.database.write() as tx:
-            row = await tx.get(EndpointRow, endpoint)
-            if row is None:
-                raise ServiceError(Code.UNKNOWN_ENDPOINT, "the endpoint is gone; list them with `headrace endpoints`")
-            main = select(EndpointNameRow.name).where(EndpointNameRow.endpoint == row.pk, EndpointNameRow.main)
-            known = await self.find(tx, (await tx.scalars(main)).one())
-            if update.version is not None and update.version != _version(known):
-                raise ServiceError(
-                    Code.ENDPOINT_CHANGED,
-                    f"somebody changed names or labels of `{shown(known.id)}` meanwhile; look at them and try again",
-                    fields=("version",),
-                )
-            if update.id is not None or update.aliases is not None:
-                aliases = known.aliases if update.aliases is None else tuple(update.aliases)
-                await self._rename(tx, row, update.id or known.id, aliases)
+            row, known, names, folder_labels = await self._changing(tx, endpoint, update)
+            if names:
+                await _rename(tx, row, names)
             if update.labels is not None:
                 row.labels = json.dumps(update.labels, sort_keys=True)
-            if folders is not None:
-                row.folder_labels = json.dumps(_with(row.folder_labels, folders), sort_keys=True)
-            names = update.model_dump(mode="json", exclude_none=True, include={"id", "aliases"})
-            detail = {"endpoint": known.id, **names}
+            if folder_labels is not None:
+                row.folder_labels = json.dumps(folder_labels, sort_keys=True)
+            given = update.model_dump(mode="json", exclude_none=True, include={"id", "aliases"})
+            detail = {"endpoint": known.id, **given}
             detail = {key: str(value) for key, value in detail.items()} | {"labels": row.labels}
-            if folders is not None:
+            if folder_labels is not None:
                 detail["folder_labels"] = row.folder_labels
             await self._core.audit.append(
                 tx, m.AuditKind.ENDPOINT_CHANGED, caller=caller, subject=row.pk, detail=detail
@@ -192,6 +192,28 @@ class Endpoints:
                 await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
             after_commit(tx, self._core.reactions.tell)
             return self._view(await self.find(tx, update.id or known.id))
+
+    async def _changing(self, tx: Tx, endpoint: str, update: m.EndpointUpdate) -> _Changing:
+        """Return what an update changes, or refuse it."""
+        if update.labels is not None:
+            _check_labels(update.labels)
+        folders = None if update.folder_labels is None else _folders(update.folder_labels)
+        row = await tx.get(EndpointRow, endpoint)
+        if row is None:
+            raise ServiceError(Code.UNKNOWN_ENDPOINT, "the endpoint is gone; list them with `headrace endpoints`")
+        main = select(EndpointNameRow.name).where(EndpointNameRow.endpoint == row.pk, EndpointNameRow.main)
+        known = await self.find(tx, (await tx.scalars(main)).one())
+        if update.version is not None and update.version != _version(known):
+            raise ServiceError(
+                Code.ENDPOINT_CHANGED,
+                f"somebody changed names or labels of `{shown(known.id)}` meanwhile; look at them and try again",
+                fields=("version",),
+            )
+        names: tuple[str, ...] = ()
+        if update.id is not None or update.aliases is not None:
+            names = (update.id or known.id, *(known.aliases if update.aliases is None else update.aliases))
+            await _require_free(tx, row, names)
+        return _Changing(row, known, names, None if folders is None else _with(row.folder_labels, folders))
 
     async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> None:
         taken = set(await tx.scalars(select(EndpointNameRow.name_key)))
@@ -220,34 +242,6 @@ class Endpoints:
             detail={"endpoint": name, "node": node.name, "key": node.key, "root": root.name, "access": root.access},
         )
 
-    async def _rename(self, tx: Tx, row: EndpointRow, main: str, aliases: tuple[str, ...]) -> None:
-        names = (main, *aliases)
-        keys = [name.casefold() for name in names]
-        if len(set(keys)) != len(keys):
-            raise ServiceError(
-                Code.INVALID_REQUEST,
-                "an endpoint's id and aliases are all different",
-                fields=("aliases",),
-            )
-        for name in names:
-            fault = _name_fault(name)
-            if fault:
-                raise ServiceError(
-                    Code.INVALID_REQUEST, f"`{shown(name)}` can't name an endpoint: {fault}", fields=("id", "aliases")
-                )
-        await tx.execute(delete(EndpointNameRow).where(EndpointNameRow.endpoint == row.pk))
-        tx.add_all(
-            EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=name == main) for name in names
-        )
-        try:
-            await tx.flush()
-        except IntegrityError as error:
-            raise ServiceError(
-                Code.NAME_TAKEN,
-                "one of these names belongs to another endpoint; choose another",
-                fields=("id", "aliases"),
-            ) from error
-
     def _view(self, known: Known) -> m.Endpoint:
         live = self._nodes.attached(known.node_key)
         root = next((root for root in live.roots if root.name == known.root), None) if live else None
@@ -264,6 +258,33 @@ class Endpoints:
             free_bytes=root.free_bytes if root else None,
             total_bytes=root.total_bytes if root else None,
         )
+
+
+async def _require_free(tx: Tx, row: EndpointRow, names: Sequence[str]) -> None:
+    """Refuse names that this endpoint can't have."""
+    keys = [name.casefold() for name in names]
+    if len(set(keys)) != len(keys):
+        raise ServiceError(Code.INVALID_REQUEST, "an endpoint's id and aliases are all different", fields=("aliases",))
+    for name in names:
+        fault = _name_fault(name)
+        if fault:
+            raise ServiceError(
+                Code.INVALID_REQUEST, f"`{shown(name)}` can't name an endpoint: {fault}", fields=("id", "aliases")
+            )
+    others = select(EndpointNameRow.name).where(EndpointNameRow.name_key.in_(keys), EndpointNameRow.endpoint != row.pk)
+    if await tx.scalar(others.limit(1)) is not None:
+        raise ServiceError(
+            Code.NAME_TAKEN, "one of these names belongs to another endpoint; choose another", fields=("id", "aliases")
+        )
+
+
+async def _rename(tx: Tx, row: EndpointRow, names: Sequence[str]) -> None:
+    """Give an endpoint these names, of which the first is its id; nobody else writes meanwhile, so they stay free."""
+    await tx.execute(delete(EndpointNameRow).where(EndpointNameRow.endpoint == row.pk))
+    tx.add_all(
+        EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=name == names[0]) for name in names
+    )
+    await tx.flush()
 
 
 def _known(row: EndpointRow, node_name: str, names: list[str]) -> Known:

@@ -222,12 +222,12 @@ class Nodes:
     # -- joining --
 
     async def check_joining(self, request: m.JoinTokenRequest) -> None:
-        """Refuse a token that `create_join_token` would refuse."""
+        """Refuse what `create_join_token` would refuse, before a proof is asked for."""
         async with self._core.database.read() as tx:
             await self._require_free_name(tx, request.name)
 
     async def check_rotating(self, node: str) -> None:
-        """Refuse a token that `rotate` would refuse."""
+        """Refuse what `rotate` would refuse, before a proof is asked for."""
         async with self._core.database.read() as tx:
             await self._rotating(tx, node)
 
@@ -449,17 +449,24 @@ class Nodes:
     async def remove(self, caller: Caller, node: str) -> m.Node:
         """Forget a revoked node, so that its name and those of its endpoints are free; its key stays refused."""
         async with self._core.database.write() as tx:
-            row = await self._row(tx, node)
-            if row.state != "revoked":
-                raise ServiceError(
-                    Code.NODE_NOT_REVOKED, f"node `{row.name}` is a member; revoke it first, then remove it"
-                )
+            row = await self._removable(tx, node)
             detail = {"name": row.name, "key": row.key}
             await self._core.audit.append(tx, m.AuditKind.NODE_REMOVED, caller=caller, subject=row.id, detail=detail)
             await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "removed")
             view = self._view(row, 0)
             await node_keys.remove(tx, self._core, row)
             return view
+
+    async def check_removing(self, node: str) -> None:
+        """Refuse what `remove` would refuse, before a proof is asked for."""
+        async with self._core.database.read() as tx:
+            await self._removable(tx, node)
+
+    async def _removable(self, tx: Tx, node: str) -> NodeRow:
+        row = await self._row(tx, node)
+        if row.state != "revoked":
+            raise ServiceError(Code.NODE_NOT_REVOKED, f"node `{row.name}` is a member; revoke it first, then remove it")
+        return row
 
     def _shut_out(self, key: str) -> None:
         """Cut off a node that was revoked."""
