@@ -430,7 +430,6 @@ async def test_whoever_has_a_persons_session_tokens_and_home_folder_agrees_to_no
             port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan))),
             port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), passkey=used)),
             port.confirm_plan(plan.id, m.Confirmation(digest=digest_of(plan), password=GUESS)),
-            port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved")),
             port.begin_passkey(),
             port.change_password(m.PasswordChange(password=GUESS, new_password=f"{PASSWORD} of mine")),
             port.create_token(m.TokenRequest(name="more", scopes=["transfer:read"])),
@@ -441,6 +440,9 @@ async def test_whoever_has_a_persons_session_tokens_and_home_folder_agrees_to_no
             with pytest.raises(HeadraceError) as refusal:
                 await call
             assert refusal.value.problem.code in REFUSALS
+        if principal.id != plan.requester:
+            with refused("proof_needed" if principal.session else "session_needed"):
+                await port.approve_plan(plan.id, m.Approval(digest=digest_of(plan), verdict="approved"))
     with refused("needs_confirmation"):
         await strict.ada.submit(plan)
     assert await strict.audited("confirmed") == await strict.audited("approved") == []
