@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import fields
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +19,16 @@ from tests.servers.postgres import Postgres, postgres_running
 from headrace.api.settings import Settings, environment_name
 
 PASSWORD: Final = "a long password of the database"  # noqa: S105 - of a server that lives for one test
-NODE: Final = Path(__file__).parents[2] / os.environ.get("NODE_PROGRAM", "engine/target/release/headrace-node")
+REPOSITORY: Final = Path(__file__).parents[2]
+CONTAINERFILE: Final = (FOLDER / "Containerfile").read_text(encoding="utf-8")
+PAGE: Final = (REPOSITORY / "docs" / "operations" / "containers.md").read_text(encoding="utf-8")
+NODE: Final = REPOSITORY / os.environ.get("NODE_PROGRAM", "engine/target/release/headrace-node")
 READY_S: Final = 60
 
 
 @pytest.fixture(scope="module")
 def stages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Image]:
-    return images((FOLDER / "Containerfile").read_text(encoding="utf-8"), tmp_path_factory.mktemp("images"))
+    return images(CONTAINERFILE, tmp_path_factory.mktemp("images"))
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +86,82 @@ def test_the_images_are_made_of_nothing_but_what_a_release_has(stages: dict[str,
     assert [image.all("ADD") for image in stages.values()] == [[], [], []]
     installs = [said for said in stages["build"].all("RUN") if "pip install" in said]
     assert all("--require-hashes" in said or "--no-index" in said for said in installs)
+
+
+def test_what_the_images_copy_is_what_make_wheels_writes(stages: dict[str, Image]) -> None:
+    """Of `make` without doing it: the folder that is the build context holds what is copied from it."""
+    planned = subprocess.run(
+        ["make", "--dry-run", "wheels"], check=True, capture_output=True, text=True, timeout=30, cwd=REPOSITORY
+    ).stdout
+    written = {
+        "headrace-node": r"^cp engine/target/\S+/headrace-node dist/",
+        "requirements.txt": r"^\S+/uv pip compile pyproject\.toml .* -o dist/requirements\.txt$",
+        "*.whl": r"^for member in (.*); do \S+/uv build .*--wheel --out-dir dist \$member; done$",
+    }
+    found = {name: re.search(line, planned, re.MULTILINE) for name, line in written.items()}
+    assert [name for name, line in found.items() if line is None] == []
+    wheels = found["*.whl"]
+    assert wheels is not None
+    assert "maturin build" in planned
+    assert {*wheels[1].split(), "engine"} == {file.parent.name for file in REPOSITORY.glob("*/pyproject.toml")}
+    builds = re.findall(r"--target (\S+) -t \S+ (\S+)$", CONTAINERFILE, re.MULTILINE)
+    assert builds == [("service", "dist"), ("node", "dist")]
+    assert [target for target, _ in builds] == [stage for stage in stages if stage != "build"]
+
+
+def test_what_is_copied_and_started_is_what_the_stage_before_has_installed(stages: dict[str, Image]) -> None:
+    [copied] = [said for said in stages["service"].all("COPY") if "--from=" in said]
+    stage, taken, put = re.fullmatch(r"--from=(\w+) (\S+) (\S+)", copied).groups()  # type: ignore[union-attr] # or fails
+    made = stages[stage].all("RUN")
+    assert f"python3 -m venv {taken}" in made
+    assert taken == put, "programs of a virtual environment name the folder that it was made in"
+    assert {said.split(" install ")[0] for said in made if "pip install" in said} == {f"{taken}/bin/pip"}
+    [started] = stages["service"].words("ENTRYPOINT")
+    [script] = [one for one in distribution("headrace-cli").entry_points if one.group == "console_scripts"]
+    assert started == f"{put}/bin/{script.name}"
+    assert stages["service"].words("HEALTHCHECK")[0] == f"{put}/bin/python"
+    [node] = stages["node"].words("ENTRYPOINT")
+    assert stages["node"].all("COPY") == [f"--chmod=0755 headrace-node {node}"]
+
+
+def test_the_account_of_an_image_is_made_in_it_and_owns_what_lasts(stages: dict[str, Image]) -> None:
+    for name in ("service", "node"):
+        image, account = stages[name], stages[name].account
+        [place] = image.all("VOLUME")
+        assert [said for said in image.all("RUN") if f"useradd --uid {account} --user-group" in said]
+        owned = f"install --directory --mode 0700 --owner {account} --group {account} {place}"
+        assert owned in image.all("RUN")
+        instructions = [instruction for instruction, _ in image.said]
+        assert "RUN" not in instructions[instructions.index("USER") :], "nothing is installed as the account"
+        assert account in PAGE, "the page says who must be able to read and write what comes from the host"
+
+
+def test_each_port_is_one_that_is_listened_to_published_and_said(
+    site: dict[str, Any], stages: dict[str, Image]
+) -> None:
+    service, node = site["services"]["service"], site["services"]["node"]
+    said = {**stages["service"].environment, **service["environment"]}
+    listens = [said[name].rpartition(":")[2] for name in ("HEADRACE_LISTEN", "HEADRACE_HUB_LISTEN")]
+    [joins] = re.findall(r"--data-listen 0\.0\.0\.0:(\d+) --data-advertise \S+:(\d+)", PAGE)
+    for name, started, ports in (("service", service, listens), ("node", node, joins[:1])):
+        assert stages[name].all("EXPOSE") == [" ".join(ports)]
+        assert started["ports"] == [f"{port}:{port}" for port in ports]
+    assert [said[name].rpartition(":")[2] for name in ("HEADRACE_PUBLIC_URL", "HEADRACE_HUB_ADVERTISE")] == listens
+    assert joins[0] == joins[1]
+    [check] = stages["service"].all("HEALTHCHECK")
+    [(asked, limit_s)] = re.findall(r"http://(\S+)/ready', timeout=(\d+)", check)
+    assert asked == said["HEADRACE_METRICS_LISTEN"]
+    assert int(limit_s) < int(re.findall(r"--timeout=(\d+)s", check)[0]), "who asks says why it ended"
+
+
+def test_the_page_joins_a_node_with_words_that_the_node_knows(site: dict[str, Any], stages: dict[str, Image]) -> None:
+    [said] = re.findall(r"^    docker compose run --rm --service-ports node (join .*)$", PAGE, re.MULTILINE)
+    command, *words = said.split()
+    known = subprocess.run([NODE, command, "--help"], check=True, capture_output=True, text=True, timeout=30).stdout
+    assert [word for word in words if word.startswith("--") and f"{word} " not in known] == []
+    exported = site["services"]["node"]["volumes"][1].split(":")[1]
+    assert f"--root archive={exported}:write" in said
+    assert stages["node"].words("CMD") == ["run"]
 
 
 @pytest.fixture(scope="module")
