@@ -121,6 +121,19 @@ async def test_a_plan_waits_for_an_approver_only_while_an_approval_is_missing(si
 
 
 @pytest.mark.anyio
+async def test_what_waits_for_an_approver_is_told_to_an_assistant_of_theirs_that_may_read_everything_alone(
+    site: Site,
+) -> None:
+    plan = await plan_to_approve(site)
+    bea = await site.person("bea", "approver")
+    _, helper = await bea.token("transfer:read", agent="helper")
+    _, reader = await bea.token("transfer:read", "transfer:read:all", agent="reader")
+    for port, waiting in ((bea.port, [plan.id]), (helper, []), (reader, [plan.id])):
+        assert [one.id for one in await port.plans(awaiting_me=True)] == waiting
+        assert (await port.plan_counts()).awaiting_me == len(waiting)
+
+
+@pytest.mark.anyio
 async def test_those_who_may_approve_may_see_their_plans_of_a_person(site: Site) -> None:
     plan = await plan_to_approve(site)
     bea, vera = await site.person("bea", "approver"), await site.person("vera", "viewer")

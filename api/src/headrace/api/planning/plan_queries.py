@@ -151,9 +151,7 @@ class Plans:
             known = await whose.known(tx)
             if awaiting_me:
                 waiting = (await self._awaiting(tx, caller, select(PlanRow))).where(*known.conditions(PlanRow))
-                # What one may approve, one may see: only an assistant that sees no more than its own work may not.
-                seen = [visible_to(caller)] if rights_of(caller).only_planned_by is not None else []
-                ways = [Way(waiting.where(*seen), PlanRow.id, PlanRow.created)]
+                ways = [Way(waiting, PlanRow.id, PlanRow.created)]
                 if states:
                     ways = [way.where(or_(*self._states(states))) for way in ways]
             else:
@@ -291,7 +289,10 @@ class Plans:
         """Others' plans that are open, need approvals, and that nobody refused and the caller has not approved."""
         mine = select(ApprovalRow.id).where(ApprovalRow.plan == PlanRow.id, ApprovalRow.approver == caller.principal.id)
         mine = mine.where(ApprovalRow.expires > self._core.clock())
+        # What one may approve, one may see: only an assistant that sees no more than its own work may not.
+        seen = [visible_to(caller)] if rights_of(caller).only_planned_by is not None else []
         return query.where(
+            *seen,
             approvable_by(rights_of(caller)),
             _READY,
             _UNSTARTED,
