@@ -7,7 +7,7 @@ import select
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -283,6 +283,7 @@ async def test_what_a_server_takes_and_does_not_read_is_told_does_not_count_and_
             async with asyncio.timeout(LIMIT_S):
                 while "does not read it" not in getattr(elsewhere_of(site).away, "said", ""):
                     await elsewhere_of(site).send()
+                    assert elsewhere_of(site).unsent > 0, "what nobody has read counts"
                     site.clock.shift += timedelta(seconds=CONFIRM_S)
             waiting = (await newest(site)).sequence
             for _ in range(2):  # it takes the next connection, too
@@ -292,18 +293,24 @@ async def test_what_a_server_takes_and_does_not_read_is_told_does_not_count_and_
             assert (await figures(site))["headrace_audit_unsent"] == waiting
             assert f"audit events can't be sent to localhost:{later.port}" in caplog.text
             monkeypatch.undo()
-            listener.shutdown(socket.SHUT_RDWR)
+            hang_up(listener)
             for connection in await hanging:
                 connection.close()
-            listener.close()
             syslog.kill()
             later.start()
             await sent(site, later)
             assert (await site.ada.port.health()).causes == []
             assert verdict(later, (await site.ada.port.health()).key).intact
     finally:
-        listener.close()
+        hang_up(listener)
         later.kill()
+
+
+def hang_up(listener: socket.socket) -> None:
+    """End a listener for whoever waits there, too: they would not notice that it is closed, and wait for ever."""
+    with suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
 
 
 def take_and_read_nothing(listener: socket.socket, context: ssl.SSLContext) -> list[ssl.SSLSocket]:
