@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Refusal
@@ -15,7 +16,7 @@ from headrace.guardrails.language.spans import Chosen, runs_of
 from headrace.guardrails.language.units import is_rate_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from headrace.guardrails.language.phrases import Item
 
@@ -44,6 +45,10 @@ class _Steps:
     refusals: list[Refusal] = field(default_factory=list)
     condition: Fact | None = None
     again: set[int] = field(default_factory=set)
+    verbs: set[tuple[int, int]] = field(default_factory=set)
+    """Where the verbs of the last step stand."""
+    says_more: bool = False
+    """Whether the last step has more than its verbs."""
 
     def add(self, fact: Fact) -> None:
         """Add a fact to the step that it belongs to."""
@@ -66,7 +71,7 @@ class _Steps:
         elif fact.slot == "action" and self._begins(fact):
             if self.waiting is None and fact.value in {known.value for known in self.steps[-1].of("action")}:
                 self.again.add(len(self.steps))
-            self.steps.append(Step((*(self.waiting or ()), fact)))
+            self._open(*(self.waiting or ()), fact)
             self.waiting = None
         elif self.waiting is not None:
             self.waiting.append(fact)
@@ -75,16 +80,18 @@ class _Steps:
 
     def _begins(self, fact: Fact) -> bool:
         """Say whether a verb starts a new step: the step has one already, and more than that."""
-        step = self.steps[-1]
-        if not step.has("action"):
-            return False
-        own = {(known.first, known.last) for known in step.of("action")}
-        more = any(known.slot not in ("action", "marker") for known in step.facts)
-        return more and (fact.first, fact.last) not in own
+        return bool(self.verbs) and self.says_more and (fact.first, fact.last) not in self.verbs
+
+    def _open(self, *facts: Fact) -> None:
+        self.steps.append(Step())
+        self.verbs, self.says_more = set(), False
+        self._extend(*facts)
 
     def _extend(self, *facts: Fact) -> None:
         step = self.steps[-1]
         self.steps[-1] = replace(step, facts=(*step.facts, *facts))
+        self.verbs |= {(fact.first, fact.last) for fact in facts if fact.slot == "action"}
+        self.says_more = self.says_more or any(fact.slot not in ("action", "marker") for fact in facts)
 
     def _settle(self) -> None:
         if not self.waiting:
@@ -94,7 +101,7 @@ class _Steps:
         again = not slots.isdisjoint(_PLACES) and self.steps[-1].has("destination")
         if "destination" in slots and (again or (actions and "there" in slots)):
             # "and from there to C", "2) C to D": one more step of the same kind.
-            self.steps.append(Step((*actions[-1:], *waiting)))
+            self._open(*actions[-1:], *waiting)
         else:
             self._extend(*(_doubted_later(fact, after=self.steps[-1]) for fact in waiting))
 
@@ -181,11 +188,20 @@ def _first(piece: Chosen | Sequence[Item]) -> int:
     return piece.first if isinstance(piece, Chosen) else piece[0].first
 
 
+@cache
+def _openings() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Give how clauses may open, and of what kind they are then, by the first word."""
+    openings = table("clause") | table("sentence") | dict.fromkeys(listed("foreign_word"), _ENGLISH)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for opening, kind in openings.items():
+        found.setdefault(opening.partition(" ")[0], []).append((opening, kind))
+    return found
+
+
 def _why(words: str) -> str:
     """Say what kind of clause unowned words open, if that helps: a condition, a question, another language."""
     said = f"{words.lower()} ".replace("\u2019", "'")
-    openings = table("clause") | table("sentence") | dict.fromkeys(listed("foreign_word"), _ENGLISH)
-    kinds = [kind for opening, kind in openings.items() if said.startswith(f"{opening} ")]
+    kinds = [kind for opening, kind in _openings().get(said.partition(" ")[0], ()) if said.startswith(f"{opening} ")]
     if not words.isascii() and any(letter.isalpha() and not letter.isascii() for letter in words):
         kinds.append(_ENGLISH)
     if not kinds and not listed("of_streams").isdisjoint(said.split()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
@@ -34,27 +33,45 @@ _QUANTITY = re.compile(r"\d+(?:[bdgkmhpstw]|e\d+)", re.IGNORECASE | re.ASCII)
 _ABSOLUTE = ("/", "~", "$", "\\", "..")
 
 
-@dataclass(frozen=True, slots=True)
 class Names:
     """What a reader of atoms knows: the registry, and ids that may be named."""
 
-    context: Context
+    def __init__(self, context: Context) -> None:
+        """Sort the names of `context`."""
+        self.context = context
+        self.of_the_last_plan = _basenames(context)
+        self._lists: dict[int, int] = {}
+        self._by_letter: dict[str, list[str]] = {}
+        for known in context.endpoints:
+            for spelled in known.names:
+                self._by_letter.setdefault(spelled[:1].casefold(), []).append(spelled)
 
     def width_at(self, tokens: Sequence[Token], at: int) -> tuple[int, str, str] | None:
         """Find the longest endpoint name that starts here: tokens, name, rest after a colon."""
         best: tuple[int, str, str] | None = None
-        for known in self.context.endpoints:
-            for spelled in known.names:
-                if spelled[:1].casefold() != tokens[at].value[:1].casefold():
-                    continue
-                width = spelled.count(" ") + 1
-                piece = tokens[at : at + width]
-                if len(piece) < width or any(token.kind != "word" for token in piece):
-                    continue
-                found = _named(" ".join(token.value for token in piece), spelled)
-                if found and (best is None or width > best[0]):
-                    best = (width, *found)
+        for spelled in self._by_letter.get(tokens[at].value[:1].casefold(), ()):
+            width = spelled.count(" ") + 1
+            piece = tokens[at : at + width]
+            if len(piece) < width or any(token.kind != "word" for token in piece):
+                continue
+            found = _named(" ".join(token.value for token in piece), spelled)
+            if found and (best is None or width > best[0]):
+                best = (width, *found)
         return best
+
+    def end_names(self, tokens: Sequence[Token], at: int) -> bool:
+        """Say whether a word is how names end, and no name: "files ending in _tmp.mrc or _raw.mrc"."""
+        first = at
+        while first not in self._lists and first and _is_listed(tokens[first - 1]):
+            first -= 1
+        # Where the list begins that a word stands in, so that a long one is gone through once.
+        first = self._lists[at] = self._lists.get(first, first)
+        ends = listed("names_end_in")
+        return first > 1 and tokens[first - 1].word in ends and tokens[first - 2].word in listed("names_end")
+
+
+def _is_listed(token: Token) -> bool:
+    return token.word in listed("joins_names") or bool(_FILE_NAME.fullmatch(token.value))
 
 
 def _named(written: str, spelled: str) -> tuple[str, str] | None:
@@ -141,19 +158,12 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
         return _item("<ep>", token, at, Place(token.text, value[:-2]))
     if _is_id(value, names.context):
         return _item("<id>", token, at, value.removeprefix("#"))
-    if value in _basenames(names.context):
+    if value in names.of_the_last_plan:
         return _item("<ref>", token, at, value)
     if _FILE_NAME.fullmatch(value) and token.word not in listed("no_file_name"):
-        ends = _ends_names(tokens, at)
+        ends = names.end_names(tokens, at)
         return _item("<glob>" if ends else "<file>", token, at, f"*{value}" if ends else value)
     return Item(token.word, at, at + 1, token.value)
-
-
-def _ends_names(tokens: Sequence[Token], at: int) -> bool:
-    """Say whether a word is how names end, and no name: "files ending in _tmp.mrc or _raw.mrc"."""
-    while at and (tokens[at - 1].word in listed("joins_names") or _FILE_NAME.fullmatch(tokens[at - 1].value)):
-        at -= 1
-    return at > 1 and tokens[at - 1].word in listed("names_end_in") and tokens[at - 2].word in listed("names_end")
 
 
 def _is_plain(tokens: Sequence[Token], at: int) -> bool:

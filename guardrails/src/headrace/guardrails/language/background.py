@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
@@ -19,20 +18,21 @@ from headrace.guardrails.language.phrases import (
     CAPITAL_MARK,
     SENTENCE_ENDS,
     UNKNOWN_MARK,
+    Line,
     ends,
     listed,
     phrase_at,
     plain_word,
 )
-from headrace.guardrails.language.spans import Chosen, in_order, owners, within
-from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, tells
+from headrace.guardrails.language.spans import Chosen, in_order, owners
+from headrace.guardrails.language.statements import PLAIN_NOUNS, Beside, heads, may_tell, tells
 from headrace.guardrails.resolve.dot_names import is_ending
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.intents.draft import Value
-    from headrace.guardrails.language.phrases import Item, Line
+    from headrace.guardrails.language.phrases import Item
 
 _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "-"})
 _GOES_ON = listed("after_background")
@@ -40,7 +40,8 @@ _GOES_ON = listed("after_background")
 _SAYS_NOTHING = frozenset({"step", "noun", "it", "marker", "cue", "turn", "start", "at", "place"})
 _ASKED_OF_ONE = frozenset({"cancel", "pause", "resume", "status", "list"})
 _STOPS = frozenset({"cancel", "pause"})
-_ACTIONS = _ASKED_OF_ONE | {*TRANSFERS, "modify", "confirm"}
+_DOES = frozenset(TRANSFERS)
+_ACTIONS = _ASKED_OF_ONE | _DOES | {"modify", "confirm"}
 _TIMES = frozenset({"start", "deadline", "window"})
 _MAX_ITEMS = 24
 _MAX_NAMES = 10
@@ -60,24 +61,28 @@ _WANTS = listed("wants_it_there")
 _IT = listed("it_alone")
 
 
-@cache
-def _pattern(kind: str) -> re.Pattern[str]:
-    """Compile the phrases of one kind when they are needed first: that takes a third of a second."""
-    return re.compile("|".join(rule.expression for rule in BACKGROUND if rule.name == kind))
-
-
 @dataclass(frozen=True, slots=True)
 class _Text:
     """The items of a request: what the span of each says, and whether it is a time, unknown, or within a span."""
 
     items: Sequence[Item]
-    symbols: Sequence[str]
+    line: Line
     """As phrases of background know them."""
+    ends: Sequence[bool]
+    """Where a clause may end."""
+    goes_on: Sequence[bool]
+    """Where a colon follows in the sentence, and no place before it."""
     waits: Sequence[bool]
     """Where an order is made to wait for what is said there."""
-    points: Sequence[bool]
-    """Where words point back to a time."""
+    points: int
+    """Where words point back to a time last; -1 for nowhere."""
     said: Sequence[frozenset[Value]]
+    first_said: int
+    """Where something is said first."""
+    ordered: Sequence[frozenset[Value]]
+    """What the last order before an item says."""
+    tells: Sequence[bool]
+    """Where a word may make a statement of its clause."""
     timed: Sequence[bool]
     unknown: Sequence[bool]
     inside: Sequence[bool]
@@ -87,19 +92,18 @@ class _Text:
 
     def beside(self, at: int, end: int) -> Beside | None:
         """Give what stands beside a clause; nothing if the clause says what to do, or nothing else does."""
-        inside = self.said[at:end]
-        rest = self.times_said - Counter(value for one in inside for value in one)
+        inside = Counter(value for one in self.said[at:end] for value in one)
+        rest = self.times_said - inside if inside else self.times_said
         orders = _ACTIONS & rest.keys()
-        nouns = (plain_word(item) in PLAIN_NOUNS for item in self.items[at:end])
-        asked = _ASKED_OF_ONE | {"modify", "confirm"}
-        if not rest or any(one & _ACTIONS - asked and not noun for one, noun in zip(inside, nouns, strict=True)):
+        does = [n for n in range(at, end) if self.said[n] & _DOES] if inside else []
+        if not rest or any(plain_word(self.items[n]) not in PLAIN_NOUNS for n in does):
             return None
         of_one = bool(orders) and orders <= _ASKED_OF_ONE
         which = any(plain_word(item) in _SELECTIONS for item in self.items[at:end])
         if of_one and (which or (at and "select" in self.said[at - 1])):
             return None  # "The largest transfer to archive chokes us, pause that one" says which.
-        opens = not any(self.said[:at])
-        return Beside(of_one, "resume" in orders, self.times > sum(self.timed[at:end]), self.places, opens)
+        timed = self.times > sum(self.timed[at:end])
+        return Beside(of_one, "resume" in orders, timed, self.places, opens=at <= self.first_said)
 
 
 def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chosen]:
@@ -113,31 +117,38 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     timed = [span is not None and any(fact.slot in _TIMES for fact in span.facts) for span in owned]
     unknown = [span is None or any(fact.slot == "purpose" for fact in span.facts) for span in owned]
     inside = [span is not None and span.first < item.first for span, item in zip(owned, items, strict=True)]
-    said_places = " ".join(item.text for item in items if isinstance(item.value, Place))
     waits, points = (
         [phrase_at(items, at, group)[0] > 0 for at in range(len(items))] for group in ("depends", "points")
     )
     text = _Text(
         items=items,
-        symbols=[_symbol(item) for item in items],
+        line=Line([_as_background(item) for item in items], line.words),
+        ends=[_ends_a_clause(item) for item in items],
+        goes_on=_before_colons(items),
         waits=waits,
-        points=points,
+        points=max((at for at, one in enumerate(points) if one), default=-1),
         said=said,
+        first_said=next((at for at, one in enumerate(said) if one), len(items)),
+        ordered=_last_orders(said),
+        tells=[may_tell(item) for item in items],
         timed=timed,
         unknown=unknown,
         inside=inside,
         times_said=Counter(value for one in said for value in one),
         times=sum(timed),
-        places=said_places,
+        places=" ".join(item.text for item in items if isinstance(item.value, Place)),
     )
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     locations = (item.text for item in items if item.symbol == "<loc>")
     taken = frozenset(_PART.findall(" ".join([places, *locations]).lower()))
     stopped = any(one & _STOPS for one in said)
-    at, end = 0, None
-    while at < len(items) and any(said):
-        if end := _signature(items, at, taken) or _end_of(text, at):
+    signed = _last_words(items, _MAX_NAMES + 1)
+    passed: list[Sequence[Item]] = []
+    at = 0 if any(said) else len(items)
+    while at < len(items):
+        end = _signature(items, at, taken) if at >= signed else None
+        if end := end or _end_of(text, at):
             # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
             span = owner.get(items[end - 1].first)
             while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
@@ -149,10 +160,34 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
             if told and not _speaks_of_another(clause, said[:at]):
                 # "7f3a21 eats the link, pause it": the transfer that is named stays named.
                 named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
-                for start, stop in ((at, named), (named + 1, end)):
-                    chosen = _passed_over(chosen, items[start:stop], line)
+                passed += [items[at:named], items[named + 1 : end]]
         at = end or at + 1
-    return in_order(chosen)
+    return _passed_over(chosen, passed, line)
+
+
+def _before_colons(items: Sequence[Item]) -> list[bool]:
+    """Say of each item whether a colon follows in its sentence, and no place before that."""
+    follows, found = False, []
+    for item in reversed(items):
+        follows = item.symbol == ":" or (follows and item.symbol != "." and not isinstance(item.value, Place))
+        found.append(follows)
+    return found[::-1]
+
+
+def _last_orders(said: Sequence[frozenset[Value]]) -> list[frozenset[Value]]:
+    """Give for each item what the last order before it says."""
+    last: frozenset[Value] = frozenset()
+    orders = []
+    for one in said:
+        orders.append(last)
+        last = one if one & _ACTIONS else last
+    return orders
+
+
+def _last_words(items: Sequence[Item], count: int) -> int:
+    """Give where the last `count` words begin: a letter is signed there, or not at all."""
+    words = [at for at, item in enumerate(items) if item.symbol not in _ENDS]
+    return words[-count - 1] + 1 if len(words) > count else 0
 
 
 def _speaks_of_another(clause: Sequence[Item], before: Sequence[frozenset[Value]]) -> bool:
@@ -173,16 +208,17 @@ def _wants_it(clause: Sequence[Item]) -> bool:
     return wanted and listed("wants_nothing").isdisjoint(words)
 
 
-def _passed_over(chosen: list[Chosen], clause: Sequence[Item], line: Line) -> list[Chosen]:
+def _passed_over(chosen: Sequence[Chosen], clauses: Sequence[Sequence[Item]], line: Line) -> list[Chosen]:
     """Give the spans with one that fills nothing in place of those in a clause, if none reaches over its ends."""
-    first, last = (clause[0].first, clause[-1].last) if clause else (0, 0)
-    inside = within(chosen, first, last)
-    if inside is None or not clause:
-        return chosen
-    return [
-        *(one for one in chosen if one not in inside),
-        Chosen("background", (), line.words(first, last), first, last),
-    ]
+    kept, passed = {span.first: span for span in chosen}, []
+    owner = owners(chosen)
+    for first, last in ((clause[0].first, clause[-1].last) for clause in clauses if clause):
+        inside = {span.first: span.last for at in range(first, last) if (span := owner.get(at))}
+        if all(first <= opens and closes <= last for opens, closes in inside.items()):
+            for opens in inside:
+                del kept[opens]
+            passed.append(Chosen("background", (), line.words(first, last), first, last))
+    return in_order(kept.values(), *passed)
 
 
 def _name(value: Value | None) -> str:
@@ -270,36 +306,45 @@ def _end_of(text: _Text, at: int) -> int | None:
         end
         for end in range(at + 1, limit + 1)
         # "As per the freeze plan": behind an article nothing is ordered.
-        if _goes_on(items[end]) or (runs_on and said[end] & _ACTIONS and plain_word(items[end - 1]) not in _ARTICLES)
+        if text.ends[end] or (runs_on and said[end] & _ACTIONS and plain_word(items[end - 1]) not in _ARTICLES)
     ]
-    before = [one for one in said[:at] if one] if ends else []
-    last = next((one for one in reversed(before) if one & _ACTIONS), frozenset())
-    stopped = not _ASKED_OF_ONE.isdisjoint(last)
-    kinds = ["background", "background with a time", *([] if before else ["background before an order"])]
-    patterns = [_pattern(kind) for kind in (*kinds, *(["background of a control"] if stopped else []))]
+    if not ends:
+        return None
+    before = text.first_said < at
+    stopped = not _ASKED_OF_ONE.isdisjoint(text.ordered[at])
+    kinds = {"background", "background with a time"}
+    kinds |= set() if before else {"background before an order"}
+    kinds |= {"background of a control"} if stopped else set()
+    # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
+    told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
+    phrases = text.line.beginning(BACKGROUND, at)
+    depends = _depends(items, at)
     for end in reversed(ends):
-        clause = " ".join([*text.symbols[at:end], ""])
-        # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
-        told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
-        # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
-        purposeful = not before or _pattern("background, needed for").fullmatch(clause)
-        known = bool(purposeful and before) or any(pattern.fullmatch(clause) for pattern in patterns)
-        silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
-        silent |= {"select", "state", "copy"} if told else set()
-        silent |= _TIMES if _pattern("background with a time").fullmatch(clause) else set()
         if _waits(text, at, end):
             continue
-        if known and all(one <= silent for one in said[at:end]):
+        is_a = {one.name for one in phrases if text.line.is_whole(one, at, end)}
+        # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
+        purposeful = not before or "background, needed for" in is_a
+        if (purposeful and before) or not kinds.isdisjoint(is_a):
+            silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
+            silent |= {"select", "state", "copy"} if told else set()
+            silent |= _TIMES if "background with a time" in is_a else set()
+            if all(one <= silent for one in said[at:end]):
+                return end
+        may_tell_it = any(text.tells[at:end])
+        if depends or (before and not may_tell_it) or not any(text.unknown[at:end]):
+            continue
+        beside = text.beside(at, end)
+        if beside and may_tell_it and tells(items[at:end], beside):
             return end
-        beside = text.beside(at, end) if any(text.unknown[at:end]) and not _depends(items, at) else None
-        if beside and (tells(items[at:end], beside) or (not before and heads(items, at, end))):
+        if beside and not before and heads(items, at, end, goes_on=text.goes_on[end]):
             return end
     return None
 
 
 def _waits(text: _Text, at: int, end: int) -> bool:
     """Say whether an order waits for what a clause says: "fyi, once the beam is back", "he left at 5. After that"."""
-    return any(text.waits[at:end]) or (any(text.timed[at:end]) and any(text.points[end:]))
+    return any(text.waits[at:end]) or (text.points >= end and any(text.timed[at:end]))
 
 
 def _depends(items: Sequence[Item], at: int) -> bool:
@@ -310,10 +355,10 @@ def _depends(items: Sequence[Item], at: int) -> bool:
     return any(opening + phrase_at(items, opening, "clause")[0] > max(opening, at) for opening in openings)
 
 
-def _symbol(item: Item) -> str:
-    """Give the symbol of an item for phrases of background, which know more words than those of a request."""
-    return word if (word := plain_word(item)) in BACKGROUND_WORDS else item.symbol
+def _as_background(item: Item) -> Item:
+    """Give an item as phrases of background see it, which know more words than those of a request."""
+    return replace(item, symbol=word) if (word := plain_word(item)) in BACKGROUND_WORDS else item
 
 
-def _goes_on(item: Item) -> bool:
+def _ends_a_clause(item: Item) -> bool:
     return item.symbol in _ENDS or plain_word(item) in _GOES_ON

@@ -38,7 +38,7 @@ def heard_out(chosen: Sequence[Chosen], line: Line) -> list[Chosen]:
 
     Only a clause with words that no span owns is taken: what was understood in whole stays as it is.
     """
-    clauses = _Clauses(list(chosen), line)
+    clauses = _Clauses(chosen, line)
     for at in range(len(line.items)):
         clauses.take_condition(at)
     start = 0
@@ -46,17 +46,20 @@ def heard_out(chosen: Sequence[Chosen], line: Line) -> list[Chosen]:
         if item.symbol in SENTENCE_ENDS:
             clauses.take_sentence(start, at)
             start = at + 1
-    return clauses.chosen
+    return clauses.chosen()
 
 
 class _Clauses:
     """The spans, and how a stretch of items becomes one that asks."""
 
-    def __init__(self, chosen: list[Chosen], line: Line) -> None:
-        self.chosen = chosen
+    def __init__(self, chosen: Sequence[Chosen], line: Line) -> None:
         self._owners = owners(chosen)
         self._line = line
         self._items = line.items
+
+    def chosen(self) -> list[Chosen]:
+        """Give the spans in the order of the text."""
+        return in_order({span.first: span for span in self._owners.values()}.values())
 
     def take_condition(self, at: int) -> None:
         """Take the clause that a condition's word opens here, up to the next order or mark."""
@@ -68,7 +71,7 @@ class _Clauses:
             end += 1
         inside = self._broken(at, end) if end > at + width else None
         if inside is not None:
-            self._ask(at, end, kind, inside, kept=())
+            self._ask(at, end, kind, kept=())
 
     def take_sentence(self, start: int, end: int) -> None:
         """Take a sentence that asks or tells; places that it spells out stay certain."""
@@ -84,11 +87,11 @@ class _Clauses:
         # "what about 5 Gb/s?" proposes something: its words are read as any others.
         width, kind = phrase_at(self._items, start, "sentence") if self._is_free(start) else (0, "")
         if kind in NO_REQUEST:
-            self._ask(start, end, kind, inside, kept=[span for span in inside if _is_spelled_out(span)])
+            self._ask(start, end, kind, kept=[span for span in inside if _is_spelled_out(span)])
         told = {self._items[at].symbol for at in range(start, end) if self._owner(at) is None}
         silent = all(fact.slot in _SAYS_NOTHING | _POINTS and not _has_path(fact) for fact in facts)
         if not width and silent and not told.isdisjoint(listed("verb_in_clause")):
-            self._ask(start, end, "statement", inside, kept=())
+            self._ask(start, end, "statement", kept=())
 
     def _owner(self, at: int) -> Chosen | None:
         return self._owners.get(self._items[at].first)
@@ -107,10 +110,13 @@ class _Clauses:
 
     def _broken(self, start: int, end: int) -> list[Chosen] | None:
         """Give the spans of a stretch in which words are owned by nothing, if no span reaches over its ends."""
-        broken = any(self._owner(at) is None for at in range(start, end))
-        return within(self.chosen, self._items[start].first, self._items[end - 1].last) if broken else None
+        if all(self._owner(at) is not None for at in range(start, end)):
+            return None
+        first, last = self._items[start].first, self._items[end - 1].last
+        here = (self._owners.get(token) for token in range(first, last))
+        return within({span.first: span for span in here if span is not None}.values(), first, last)
 
-    def _ask(self, start: int, end: int, kind: str, inside: Sequence[Chosen], kept: Sequence[Chosen]) -> None:
+    def _ask(self, start: int, end: int, kind: str, kept: Sequence[Chosen]) -> None:
         first, last = self._items[start].first, self._items[end - 1].last
         words = self._line.words(first, last)
         doubt = Doubt(f"`{words}`: {NO_REQUEST[kind]}")
@@ -118,9 +124,7 @@ class _Clauses:
         gaps = zip([first, *(span.last for span in kept)], [*(span.first for span in kept), last], strict=True)
         asking = [Chosen(kind, (), self._line.words(*gap), *gap) for gap in gaps if gap[0] < gap[1]]
         asking[0] = Chosen(kind, facts, asking[0].words, asking[0].first, asking[0].last)
-        rest = [span for span in self.chosen if span not in inside or span in kept]
-        self.chosen = in_order(rest, *asking)
-        self._owners = owners(self.chosen)
+        self._owners |= owners(asking)
 
 
 def _has_path(fact: Fact) -> bool:

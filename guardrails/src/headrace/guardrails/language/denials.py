@@ -34,18 +34,39 @@ def denied(chosen: Sequence[Chosen], line: Line) -> list[Chosen]:
         if cue.says("cue", "exclude") and cue.last == span.first and span.facts and span.slots <= LIMITS:
             spans = _merged(spans, [span], (cue.first, cue.last), line)
     owned = owners(spans)
+    places = _Places(spans)
     for run in runs_of(one for one in line.items if one.first not in owned and one.symbol not in SENTENCE_ENDS):
         first, last = run[0].first, run[-1].last
-        if _carries(spans, run):
+        if _carries(places, run):
             spans = in_order(spans, Chosen("little words", (), line.words(first, last), first, last))
-        elif (reached := _reached(spans, run)) is not None:
+        elif (reached := _reached(places, run)) is not None:
             spans = _merged(spans, reached, (first, last), line)
+        else:
+            continue
+        places = _Places(spans)
     return spans
 
 
-def _carries(spans: Sequence[Chosen], run: Sequence[Item]) -> bool:
+class _Places:
+    """Where spans begin and end, and where the first order does."""
+
+    def __init__(self, spans: Sequence[Chosen]) -> None:
+        self._starting = {span.first: span for span in spans}
+        self._ending = {span.last: span for span in spans}
+        self.first_order = min((span.first for span in spans if "action" in span.slots), default=None)
+
+    def beside(self, run: Sequence[Item]) -> tuple[Chosen | None, Chosen | None]:
+        """Give the spans right before and right after some words; articles between are passed over."""
+        right = None
+        at = run[-1].last
+        while (span := self._starting.get(at)) and (right is None or (right.name == "articles" and not right.facts)):
+            at, right = span.last, span
+        return self._ending.get(run[0].first), right
+
+
+def _carries(places: _Places, run: Sequence[Item]) -> bool:
     """Say whether unowned words only carry the option beside them: "please *make* the limit 2 Gb/s"."""
-    beside = zip(_neighbours(spans, run), (_CHECKED, OPTIONS), strict=True)
+    beside = zip(places.beside(run), (_CHECKED, OPTIONS), strict=True)
     options = any(span is not None and span.is_certain and span.slots & slots for span, slots in beside)
     return options and listed("carrying").issuperset(plain_word(item) for item in run)
 
@@ -66,12 +87,12 @@ def _merged(spans: Sequence[Chosen], reached: Sequence[Chosen], run: tuple[int, 
     return in_order((one for one in spans if one.last <= first or last <= one.first), made)
 
 
-def _reached(spans: Sequence[Chosen], run: Sequence[Item]) -> list[Chosen] | None:
+def _reached(places: _Places, run: Sequence[Item]) -> list[Chosen] | None:
     """Give the spans that a run of unowned words may turn round; an empty list is the order before it, None nothing."""
     said, opens = {plain_word(item) for item in run}, plain_word(run[0])
-    left, right = _neighbours(spans, run)
+    left, right = places.beside(run)
     predicate, either = opens in listed("predicate"), not listed("either").isdisjoint(said)
-    after_order = left is not None and _ends_an_order(spans, left)
+    after_order = left is not None and _ends_an_order(places, left)
     if not either and listed("turns_round").isdisjoint(said):
         if left is not None and left.slots & OPTIONS and opens in listed("restricting"):
             return [left]
@@ -82,19 +103,7 @@ def _reached(spans: Sequence[Chosen], run: Sequence[Item]) -> list[Chosen] | Non
     return reached or ([] if after_order else None)
 
 
-def _ends_an_order(spans: Sequence[Chosen], left: Chosen) -> bool:
+def _ends_an_order(places: _Places, left: Chosen) -> bool:
     """Say whether a span is the last word of an order: what is said of it then is said of the order."""
-    ordered = any("action" in span.slots for span in spans if span.first <= left.first)
+    ordered = places.first_order is not None and places.first_order <= left.first
     return ordered and bool(left.slots & _PLACES)
-
-
-def _neighbours(spans: Sequence[Chosen], run: Sequence[Item]) -> tuple[Chosen | None, Chosen | None]:
-    """Give the spans right before and right after some words; articles between are passed over."""
-    left = next((span for span in spans if span.last == run[0].first), None)
-    at, right = run[-1].last, None
-    for span in spans:
-        if span.first == at and span.last > at:
-            at, right = span.last, span
-            if span.facts or span.name != "articles":
-                break
-    return left, right

@@ -29,8 +29,10 @@ from headrace.guardrails.language.phrases import (
     GROUPS,
     KNOWN_WORDS,
     Hit,
+    Phrase,
     Reading,
     Rule,
+    Rules,
     choices,
     listed,
     members,
@@ -171,24 +173,31 @@ def _rules(*files: str) -> Iterator[Rule]:
         yield from rule(title, meaning, *phrases)
 
 
-RULES = tuple(_rules(*FILES))
+RULES = Rules(tuple(_rules(*FILES)))
 _OF_PHRASES = frozenset(KNOWN_WORDS)
 _OF_VALUES = frozenset(
     word for group in VALUES for choice in choices(GROUPS[group]) for word in choice.split() if len(word) > 1
 )
 KNOWN = _OF_PHRASES | _OF_VALUES | listed("turns_round", "zone_abbreviation")
 """The words that the reader knows: those of phrases, and those of numbers, units and times."""
-BACKGROUND = tuple(_rules("background", "harmless"))
+BACKGROUND = Rules(tuple(_rules("background", "harmless")))
 """Rules of whole clauses beside a request, with words of their own; those of `RULES` are parts of a request."""
 BACKGROUND_WORDS = frozenset(KNOWN_WORDS).union(listed("reaches", "of_the_request")) - _OF_PHRASES
+OPENS_A_VALUE = listed("article").union(choice.split()[0] for group in VALUES for choice in choices(GROUPS[group]))
+"""The words that a number, an amount or a time may begin with, unless it begins with digits."""
 
 
-def pattern_of(phrase: str) -> str:
-    """Give the expression of a phrase that is looked for outside a line, such as a label; its words stay unknown."""
+def phrase_of(source: str) -> Phrase:
+    """Read a phrase that is looked for outside a line, such as a label; its words stay unknown."""
     known = set(KNOWN_WORDS)
-    expression, _ = read_phrase(phrase)
+    phrase = read_phrase(source)
     KNOWN_WORDS.intersection_update(known)
-    return expression
+    return phrase
+
+
+def pattern_of(source: str) -> str:
+    """Give the expression of a phrase that is looked for outside a line."""
+    return phrase_of(source).text
 
 
 def heads_of(*groups: str) -> frozenset[str]:

@@ -126,12 +126,11 @@ def spans_of(
 ) -> list[Span]:
     """Give each owned stretch of words with the slots that it fills; a place with the end that it became."""
     form = answer.intent.to_json()
-    ends = [
-        (fact, slot, found.values.get(slot))
-        for found in resolved.findings
-        for slot, facts in found.placed.items()
-        for fact in facts
-    ]
+    ends: dict[Fact, tuple[str, object]] = {}
+    for found in resolved.findings:
+        for slot, facts in found.placed.items():
+            for fact in facts:
+                ends.setdefault(fact, (slot, found.values.get(slot)))
     spans: list[Span] = []
     for one in chosen:
         first, last = tokens[one.first : one.first + 1], tokens[one.last - 1 : one.last]
@@ -140,7 +139,7 @@ def spans_of(
         end = last[0].end if last else tokens[-1].end
         filled: dict[str, str] = {}
         for fact in one.facts:
-            slot, value = next(((slot, value) for known, slot, value in ends if known == fact), (fact.slot, None))
+            slot, value = ends.get(fact, (fact.slot, None))
             if isinstance(fact.value, Place):
                 filled.setdefault(slot, str(value or fact.value.words))
             else:

@@ -11,19 +11,30 @@ from headrace.guardrails.intents.draft import Hours, Place
 from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.fields import labelled
-from headrace.guardrails.language.grammar import ACTION_OF, KNOWN, pattern_of
+from headrace.guardrails.language.grammar import ACTION_OF, KNOWN, OPENS_A_VALUE, phrase_of
 from headrace.guardrails.language.lengths import length_at
 from headrace.guardrails.language.numbers import number_at
-from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, Item, listed, phrase_at, table, text_of
+from headrace.guardrails.language.phrases import (
+    CAPITAL_MARK,
+    UNKNOWN_MARK,
+    Item,
+    listed,
+    opening_of,
+    phrase_at,
+    plain_word,
+    table,
+    text_of,
+)
 from headrace.guardrails.language.spelling import corrected, is_real_word
 from headrace.guardrails.language.units import amount_at, is_rate_unit
 from headrace.guardrails.resolve.dot_names import is_ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from headrace.guardrails.intents.context import Context
     from headrace.guardrails.intents.draft import Amount, Value
+    from headrace.guardrails.language.phrases import Opening
     from headrace.guardrails.language.tokens import Token
 
     Joined = tuple[int, str, Value | None]
@@ -45,7 +56,7 @@ def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     for join in (
         partial(_last_of, "{named_by_id} <id>"),
         _spoken_mark,
-        partial(_spoken_id, context=context),
+        partial(_spoken_id, ids={known.id.lower() for known in context.transfers}),
         _value_at,
         _place_at,
         _types_at,
@@ -93,6 +104,8 @@ def _spelled(item: Item) -> Item:
 def _verb_or_name(items: Sequence[Item], at: int) -> Item:
     """Read a word that is both an endpoint's name and a verb ("archive") by where it stands."""
     item, word = items[at], items[at].text.lower()
+    if word != "/" and item.symbol != "<ep>":
+        return item
     before, after = (items[beside] if 0 <= beside < len(items) else None for beside in (at - 1, at + 1))
     if word == "/" and before and after:
         # "copy / move" says two things to do, and no place.
@@ -105,13 +118,17 @@ def _verb_or_name(items: Sequence[Item], at: int) -> Item:
 
 
 @cache
-def _pattern(phrase: str) -> re.Pattern[str]:
-    return re.compile(pattern_of(phrase))
+def _pattern(source: str) -> tuple[Opening, re.Pattern[str]]:
+    phrase = phrase_of(source)
+    return phrase.opening, re.compile(phrase.text)
 
 
 def _piece(phrase: str, items: Sequence[Item], at: int) -> Sequence[Item]:
     """Give the items of a phrase that stands here, if it does."""
-    match = _pattern(phrase).match("".join(f"{item.symbol} " for item in items[at : at + _LONGEST_PHRASE]))
+    opening, pattern = _pattern(phrase)
+    if at >= len(items) or not opening.begins(opening_of(items[at].symbol)):
+        return ()
+    match = pattern.match("".join(f"{item.symbol} " for item in items[at : at + _LONGEST_PHRASE]))
     return items[at : at + match[0].count(" ")] if match else ()
 
 
@@ -127,15 +144,21 @@ def _spoken_mark(items: Sequence[Item], at: int) -> Joined | None:
     return (width, mark, None) if width else None
 
 
-def _spoken_id(items: Sequence[Item], at: int, context: Context) -> Joined | None:
+@cache
+def _digits() -> Mapping[str, str]:
+    return table("number") | table("digit")
+
+
+def _spoken_id(items: Sequence[Item], at: int, ids: Collection[str]) -> Joined | None:
     """Read "seven f three a two one" as the id of a transfer that exists."""
-    said, digits = "", table("number") | table("digit")
-    for width, item in enumerate(items[at : at + _LONGEST_ID], 1):
-        letter = digits.get(item.symbol, item.symbol)
+    said = ""
+    longest = min(max(map(len, ids), default=0), _LONGEST_ID)
+    for width, item in enumerate(items[at : at + longest], 1):
+        letter = _digits().get(item.symbol, item.symbol)
         if len(letter) != 1 or not letter.isalnum():
             return None
         said += letter
-        if width > 1 and item.value is None and any(known.id.lower() == said for known in context.transfers):
+        if width > 1 and item.value is None and said in ids:
             return width, "<id>", said
     return None
 
@@ -162,15 +185,22 @@ def _value_at(items: Sequence[Item], at: int) -> Joined | None:
     if items[at].value is not None:
         return None
     found: list[Joined] = [one for one in (_hours(items, at), _whose(items, at)) if one]
-    if when := when_at(items, at):
-        found.append((when[0], "<when>", when[1]))
-    if amount := amount_at(items, at):
-        found.append((amount[0], _amount_symbol(items[at : at + amount[0]], amount[1]), amount[1]))
-    if length := length_at(items, at):
-        found.append((length[0], "<dur>", length[1]))
-    if not found and (number := number_at(items, at)) and not number.rest and number.in_digits:
-        found.append((number.width, "<num>", items[at].text))
+    if plain_word(items[at]) in OPENS_A_VALUE or any(map(str.isdigit, items[at].text)):
+        found += _amounts_and_times(items, at)
     return max(found, key=lambda reading: reading[0]) if found else None
+
+
+def _amounts_and_times(items: Sequence[Item], at: int) -> Iterator[Joined]:
+    when, amount, length = when_at(items, at), amount_at(items, at), length_at(items, at)
+    if when:
+        yield when[0], "<when>", when[1]
+    if amount:
+        yield amount[0], _amount_symbol(items[at : at + amount[0]], amount[1]), amount[1]
+    if length:
+        yield length[0], "<dur>", length[1]
+    number = None if when or amount or length else number_at(items, at)
+    if number and not number.rest and number.in_digits:
+        yield number.width, "<num>", items[at].text
 
 
 def _amount_symbol(piece: Sequence[Item], amount: Amount) -> str:

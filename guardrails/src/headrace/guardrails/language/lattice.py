@@ -21,7 +21,7 @@ from headrace.guardrails.language.scope import FILTERS, scoped
 from headrace.guardrails.language.spans import Chosen, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from headrace.guardrails.intents.context import Context
     from headrace.guardrails.language.tokens import Token
@@ -36,57 +36,69 @@ def read(tokens: Sequence[Token], context: Context, words_of: Callable[[int, int
     return chosen, line
 
 
+_Span = tuple[int, int]
 _Found = tuple[str, Hit, tuple[Reading, ...]]
 
 
 def _choose(line: Line) -> list[Chosen]:
     """Choose spans, longest first; where that leaves words unowned, the spans that own the most."""
-    spans: dict[tuple[int, int], _Found] = {}
-    for found in ((rule.name, hit, tuple(rule.make(hit))) for rule in RULES for hit in line.hits(rule)):
+    spans: dict[_Span, _Found] = {}
+    for found in ((rule.name, hit, tuple(rule.make(hit))) for rule, hit in line.hits(RULES)):
         span = (found[1].first, found[1].last)
         # Equal spans that disagree become a doubt about their slots.
         name, hit, readings = spans.get(span, found)
         spans[span] = (name, hit, _both(readings, found[2], found[1].words))
-    longest = _longest_first(spans)
-    for first, last in line.sentences():
-        inside = [span for span in longest if first <= span[0] and span[1] <= last]
-        straddles = any(span[0] < first < span[1] or span[0] < last < span[1] for span in longest)
-        better = [] if straddles else _best_cover(spans, first, last)
-        if _owned(better) > _owned(inside):
-            longest = [span for span in longest if span not in inside] + better
-    return in_order(_facts(*spans[span]) for span in longest)
-
-
-def _owned(spans: Sequence[tuple[int, int]]) -> int:
-    return sum(last - first for first, last in spans)
-
-
-def _longest_first(spans: dict[tuple[int, int], _Found]) -> list[tuple[int, int]]:
-    taken: set[int] = set()
-    chosen: list[tuple[int, int]] = []
-    for first, last in sorted(spans, key=lambda span: span[0] - span[1]):
-        if taken.isdisjoint(range(first, last)):
-            taken.update(range(first, last))
-            chosen.append((first, last))
-    return chosen
-
-
-def _best_cover(spans: dict[tuple[int, int], _Found], first: int, last: int) -> list[tuple[int, int]]:
-    """Choose the spans of a sentence that own the most words: few long ones, if several choices do."""
+    owner = _longest_first(spans)
     starting: dict[int, list[int]] = {}
     for opens, closes in spans:
-        if first <= opens and closes <= last:
-            starting.setdefault(opens, []).append(closes)
-    # From the end: the cost of what is left, and the spans that cover it.
-    best: dict[int, tuple[tuple[int, int, int], tuple[tuple[int, int], ...]]] = {last: ((0, 0, 0), ())}
+        starting.setdefault(opens, []).append(closes)
+    for first, last in line.sentences():
+        straddles = any(at in owner and owner[at][0] < at for at in (first, last))
+        unowned = [at for at in range(first, last) if at not in owner]
+        if unowned and not straddles:
+            better = _owners(_best_cover(starting, first, last))
+            if len(better) > last - first - len(unowned):
+                for at in range(first, last):
+                    owner.pop(at, None)
+                owner |= better
+    return in_order(_facts(*spans[span]) for span in {*owner.values()})
+
+
+def _owners(spans: Iterable[_Span]) -> dict[int, _Span]:
+    return {at: (first, last) for first, last in spans for at in range(first, last)}
+
+
+def _longest_first(spans: Iterable[_Span]) -> dict[int, _Span]:
+    """Choose spans, longest first, and give the one that owns each token."""
+    owner: dict[int, _Span] = {}
+    for first, last in sorted(spans, key=lambda span: span[0] - span[1]):
+        if owner.keys().isdisjoint(range(first, last)):
+            owner |= _owners([(first, last)])
+    return owner
+
+
+def _best_cover(starting: Mapping[int, Sequence[int]], first: int, last: int) -> list[_Span]:
+    """Choose the spans of a sentence that own the most words: few long ones, if several choices do.
+
+    `starting` says where the spans end that start at a token.
+    """
+    # From the end: the cost of what is left, and where the chosen span ends; at its start, if none is.
+    costs: dict[int, tuple[int, int, int]] = {last: (0, 0, 0)}
+    chosen: dict[int, int] = {}
     for at in range(last - 1, first - 1, -1):
-        (unowned, count, squares), rest = best[at + 1]
-        best[at] = ((unowned + 1, count, squares), rest)
-        for closes in starting.get(at, ()):
-            (unowned, count, squares), rest = best[closes]
+        unowned, count, squares = costs[at + 1]
+        costs[at], chosen[at] = (unowned + 1, count, squares), at
+        for closes in (one for one in starting.get(at, ()) if one <= last):
+            unowned, count, squares = costs[closes]
             cost = (unowned, count + 1, squares - (closes - at) ** 2)
-            best[at] = min(best[at], (cost, ((at, closes), *rest)), key=lambda one: one[0])
-    return list(best[first][1])
+            if cost < costs[at]:
+                costs[at], chosen[at] = cost, closes
+    cover, at = [], first
+    while at < last:
+        if chosen[at] > at:
+            cover.append((at, chosen[at]))
+        at = max(chosen[at], at + 1)
+    return cover
 
 
 def _both(first: tuple[Reading, ...], second: tuple[Reading, ...], words: str) -> tuple[Reading, ...]:

@@ -27,6 +27,7 @@ _DENIED: dict[tuple[str, Value], Value] = {
     ("delete_extraneous", True): False,
     ("on_conflict", "overwrite"): "skip",
 }
+_ANSWERABLE = OPTIONS | {"delete_place"}
 _ANSWERED = "answered"
 _TAKEN_BACK = "what was taken back"
 # What exact words fill on their own, and what they fill behind a vague word: "without logs (*.log)".
@@ -111,11 +112,13 @@ def _polarities(chosen: list[Chosen]) -> list[Chosen]:
     at = 0
     while at < len(chosen):
         span, link = chosen[at], at + 1
-        while link < len(chosen) and _is_mark(chosen[link], _LINKS):
-            link += 1
-        no = link < len(chosen) and _answers(chosen[link], "no")
-        yes = link < len(chosen) and _answers(chosen[link], "yes") and link > at + 1
-        if span.slots & {*OPTIONS, "delete_place"} and (no or yes):
+        no = yes = False
+        if span.slots & _ANSWERABLE:
+            while link < len(chosen) and _is_mark(chosen[link], _LINKS):
+                link += 1
+            no = link < len(chosen) and _answers(chosen[link], "no")
+            yes = link < len(chosen) and _answers(chosen[link], "yes") and link > at + 1
+        if no or yes:
             result.append(_denied(span) if no else span)
             result.extend(replace(one, facts=(), name=_ANSWERED) for one in chosen[at + 1 : link + 1])
             at = link

@@ -9,8 +9,10 @@ one word of any kind, whose text is the value. So `{no} faster than <rate>` read
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache, cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache, reduce
+from itertools import accumulate
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
 
 UNKNOWN_MARK = "~"
 CAPITAL_MARK = "^"
+_MARKS = (UNKNOWN_MARK, CAPITAL_MARK)
 SENTENCE_ENDS = frozenset({".", "?", "!", ";", "<end>"})
 _PIECE = re.compile(r"<[a-z]+>|\{[a-z_.0-9]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _MOST_TIMES = 10
 _KIND = re.compile(r"<[a-z]+>")
 _MOST_NEEDS = 4
+_ANYTHING = "*"
+_MOST_OPENINGS = 8192
+_STRETCH = 16
 _VALUE = TypeVar("_VALUE")
 _WORDS = {
     "<any>": rf"{UNKNOWN_MARK}[^ ]+",
@@ -55,7 +61,12 @@ class Item:
 
 def plain_word(item: Item) -> str:
     """Give the word of an item, whether or not a phrase knows it."""
-    return item.symbol.removeprefix(UNKNOWN_MARK).removeprefix(CAPITAL_MARK)
+    return word_of(item.symbol)
+
+
+def word_of(symbol: str) -> str:
+    """Give the word that a symbol stands for."""
+    return symbol.removeprefix(UNKNOWN_MARK).removeprefix(CAPITAL_MARK) if symbol[:1] in _MARKS else symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +123,17 @@ Reading = tuple[str, "Value"]
 class Rule:
     """A recogniser of phrases: what its words look like and which slots they fill.
 
-    It can only match where each of `needs` has one of its words or values, so most rules are never even compiled.
+    It is only tried where its phrase may begin and a line has what it needs, so most rules are never even compiled.
     """
 
     name: str
-    expression: str
-    needs: tuple[frozenset[str], ...]
+    phrase: Phrase
     make: Callable[[Hit], Sequence[Reading]]
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
         """The compiled expression."""
-        return re.compile(self.expression)
+        return re.compile(self.phrase.text)
 
 
 def choices(source: str) -> list[str]:
@@ -171,7 +181,7 @@ def _by_first_word(group: str) -> dict[str, list[tuple[list[str], str]]]:
 def phrase_at(items: Sequence[Item], at: int, group: str) -> tuple[int, str]:
     """Find the longest choice of a group that stands here: how many items it takes (0: none), and its member."""
     for words, member in _by_first_word(group).get(plain_word(items[at]), ()) if at < len(items) else ():
-        if [plain_word(item) for item in items[at : at + len(words)]] == words:
+        if len(words) == 1 or [plain_word(item) for item in items[at : at + len(words)]] == words:
             return len(words), member
     return 0, ""
 
@@ -186,8 +196,63 @@ def text_of(items: Sequence[Item], first: int, last: int) -> str:
     return " ".join(item.text for item in items[first:last])
 
 
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a phrase may begin: what its first item may be, and its second; and how many items it may have, 2 for more.
+
+    `UNKNOWN_MARK` stands for any word that no phrase knows, `_ANYTHING` for any item.
+    """
+
+    first: frozenset[str] = frozenset()
+    second: frozenset[str] = frozenset()
+    lengths: frozenset[int] = frozenset({0})
+
+    def then(self, after: Opening) -> Opening:
+        """Go on with another piece."""
+        first, second = self.first, self.second
+        if 1 in self.lengths:
+            second |= after.first
+        if 0 in self.lengths:
+            first, second = first | after.first, second | after.second
+        return Opening(first, second, frozenset(min(one + two, 2) for one in self.lengths for two in after.lengths))
+
+    def either(self, other: Opening) -> Opening:
+        """Begin as one of two."""
+        return Opening(self.first | other.first, self.second | other.second, self.lengths | other.lengths)
+
+    def begins(self, first: str) -> bool:
+        """Say whether a phrase may begin with an item."""
+        return first in self.first or _ANYTHING in self.first
+
+    def goes_on(self, second: str) -> bool:
+        """Say whether a phrase may end after its first item, or go on with another one."""
+        return 1 in self.lengths or second in self.second or _ANYTHING in self.second
+
+
+_NOTHING = Opening()
+
+
+def opening_of(symbol: str) -> str:
+    """Give what an item is among openings: all words that no phrase knows are the same there."""
+    return UNKNOWN_MARK if symbol.startswith(UNKNOWN_MARK) else symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A compiled pattern: its expression, its length, what it needs (one of each set), and how it may begin.
+
+    `most` is how many items it may have at most.
+    """
+
+    text: str
+    length: int
+    most: int
+    needs: tuple[frozenset[str], ...] = ()
+    opening: Opening = _NOTHING
+
+
 @cache
-def _macro(name: str) -> _Part:
+def _macro(name: str) -> Phrase:
     """Read a named group once."""
     words = GROUPS.get(name) or "|".join(GROUPS[f"{name}.{one}"] for one in members(name))
     if not words:
@@ -197,31 +262,21 @@ def _macro(name: str) -> _Part:
     return part
 
 
-def read_phrase(source: str) -> tuple[str, tuple[frozenset[str], ...]]:
-    """Turn a pattern into a regular expression; its words become known words.
-
-    Gives the expression, and sets of words and values of which it needs one each.
-    """
+def read_phrase(source: str) -> Phrase:
+    """Turn a pattern into a regular expression; its words become known words."""
     pieces = _PIECE.findall(source)
     whole, rest = _sequence(pieces, 0)
     if rest != len(pieces):
         message = f"unbalanced phrase: {source}"
         raise ValueError(message)
-    return rf"(?:(?<= )|^){whole.text}", whole.needs
+    # What it begins with need not be looked for where it may begin.
+    needs = tuple(need for need in whole.needs if not whole.opening.first <= need)
+    return replace(whole, needs=needs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A compiled piece of a pattern: its expression, its length, and what it needs: one of each set."""
-
-    text: str
-    length: int
-    needs: tuple[frozenset[str], ...] = ()
-
-
-def _sequence(pieces: list[str], at: int) -> tuple[_Part, int]:
+def _sequence(pieces: list[str], at: int) -> tuple[Phrase, int]:
     """Compile up to a closing bracket or the end; the alternatives are split at `|`."""
-    choices: list[list[_Part]] = [[]]
+    choices: list[list[Phrase]] = [[]]
     while at < len(pieces) and pieces[at] not in (")", "]"):
         piece = pieces[at]
         if piece == "|":
@@ -231,9 +286,9 @@ def _sequence(pieces: list[str], at: int) -> tuple[_Part, int]:
             choices[-1].append(inner)
         elif piece == "[":
             inner, at = _sequence(pieces, at + 1)
-            choices[-1].append(_Part(f"{inner.text}?", inner.length))
+            choices[-1].append(replace(inner, text=f"{inner.text}?", needs=(), opening=inner.opening.either(_NOTHING)))
         elif piece == "*":
-            choices[-1].append(_Part(f"(?:{choices[-1].pop().text}){{0,{_MOST_TIMES}}}", 1))
+            choices[-1].append(_repeated(choices[-1].pop()))
         else:
             choices[-1].append(_word(piece))
         at += 1
@@ -241,34 +296,70 @@ def _sequence(pieces: list[str], at: int) -> tuple[_Part, int]:
     joined = sorted((_joined(parts) for parts in choices), key=lambda part: -part.length)
     text = f"(?:{'|'.join(part.text for part in joined)})"
     if len(joined) == 1:
-        return _Part(text, joined[0].length, joined[0].needs), at
+        return replace(joined[0], text=text), at
     # Each choice needs something: then the whole needs one of the rarest things of each.
     rarest = [min(part.needs, key=len) for part in joined if part.needs]
     needs = (frozenset().union(*rarest),) if len(rarest) == len(joined) else ()
-    return _Part(text, joined[0].length, needs), at
+    opening = reduce(Opening.either, (part.opening for part in joined))
+    return Phrase(text, joined[0].length, max(part.most for part in joined), needs, opening), at
 
 
-def _joined(parts: list[_Part]) -> _Part:
+def _joined(parts: list[Phrase]) -> Phrase:
     needs = sorted({need for part in parts for need in part.needs}, key=lambda need: (len(need), sorted(need)))
-    return _Part("".join(part.text for part in parts), sum(part.length for part in parts), tuple(needs[:_MOST_NEEDS]))
+    opening = reduce(Opening.then, (part.opening for part in parts), _NOTHING)
+    text, length = "".join(part.text for part in parts), sum(part.length for part in parts)
+    return Phrase(text, length, sum(part.most for part in parts), tuple(needs[:_MOST_NEEDS]), opening)
 
 
-def _word(piece: str) -> _Part:
+def _repeated(part: Phrase) -> Phrase:
+    once = part.opening.either(_NOTHING)
+    return Phrase(f"(?:{part.text}){{0,{_MOST_TIMES}}}", 1, part.most * _MOST_TIMES, opening=once.then(once))
+
+
+def _word(piece: str) -> Phrase:
     if piece.startswith("{"):
         return _macro(piece[1:-1])
     if piece == "<plain>":
-        return _Part(rf"(?!(?:{'|'.join(listed('reaches'))}) )~?\^?[a-z][a-z0-9'_-]* ", 1)
+        return _of_one(rf"(?!(?:{'|'.join(listed('reaches'))}) )~?\^?[a-z][a-z0-9'_-]*", _ANYTHING)
     if piece in _WORDS:
-        return _Part(f"{_WORDS[piece]} ", 1)
-    if _KIND.fullmatch(piece):
-        return _Part(f"{piece} ", 1, (frozenset({piece}),))
-    KNOWN_WORDS.add(piece)
-    return _Part(f"{re.escape(piece)} ", 1, (frozenset({piece}),))
+        return _of_one(_WORDS[piece], _ANYTHING if piece == "<word>" else UNKNOWN_MARK)
+    if not _KIND.fullmatch(piece):
+        KNOWN_WORDS.add(piece)
+    return replace(_of_one(re.escape(piece), opening_of(piece)), needs=(frozenset({piece}),))
+
+
+def _of_one(expression: str, opens: str) -> Phrase:
+    return Phrase(f"{expression} ", 1, 1, opening=Opening(frozenset({opens}), lengths=frozenset({1})))
 
 
 def rule(name: str, make: Callable[[Hit], Sequence[Reading]], *sources: str) -> list[Rule]:
     """Rules for phrases whose slots are worked out from the words."""
-    return [Rule(name, *read_phrase(source), make) for source in sources]
+    return [Rule(name, read_phrase(source), make) for source in sources]
+
+
+class Rules:
+    """Rules in their order, filed by how their phrases may begin."""
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        """File `rules`."""
+        self._rules = rules
+        self.most = max(one.phrase.most for one in rules)
+        """How many items a phrase of them may have."""
+        self._filed: dict[str, list[tuple[int, Rule]]] = {}
+        for number, one in enumerate(rules):
+            for first in one.phrase.opening.first:
+                self._filed.setdefault(first, []).append((number, one))
+        # Of the rules alone, so that what one request asked holds for all others.
+        self.beginning = lru_cache(maxsize=_MOST_OPENINGS)(self._beginning)
+
+    def __iter__(self) -> Iterator[Rule]:
+        """Go through the rules in their order."""
+        return iter(self._rules)
+
+    def _beginning(self, first: str, second: str) -> tuple[tuple[int, Rule], ...]:
+        """Give the rules, each with its number, whose phrases may begin with two items (see `opening_of`)."""
+        filed = [*self._filed.get(first, ()), *self._filed.get(_ANYTHING, ())]
+        return tuple((number, one) for number, one in filed if one.phrase.opening.goes_on(second))
 
 
 class Line:
@@ -278,14 +369,10 @@ class Line:
         """Lay out `items`; `words` gives the person's words of a token range."""
         self.items = tuple(items)
         self.words = words
-        self._index: dict[int, int] = {}
-        offset = 0
-        for number, item in enumerate(self.items):
-            self._index[offset] = number
-            offset += len(item.symbol) + 1
-        self._index[offset] = len(self.items)
+        self._offsets = [0, *accumulate(len(item.symbol) + 1 for item in self.items)]
+        self._openings = [*(opening_of(item.symbol) for item in self.items), ""]
         self.text = "".join(f"{item.symbol} " for item in self.items)
-        self._symbols = frozenset(item.symbol for item in self.items)
+        self._nearby: dict[tuple[int, int], frozenset[str]] = {}
 
     def sentences(self) -> Iterator[tuple[int, int]]:
         """Give the token range of each sentence, without the mark that ends it."""
@@ -296,14 +383,40 @@ class Line:
                     yield start, item.first
                 start = item.last
 
-    def hits(self, found: Rule) -> Iterator[Hit]:
-        """Find every place where a rule's phrase stands."""
-        if any(self._symbols.isdisjoint(need) for need in found.needs):
-            return
-        position = 0
-        while position < len(self.text) and (match := found.pattern.search(self.text, position)):
-            # On from the next item, not from the end: phrases of one rule may overlap.
-            position = self.text.index(" ", match.start()) + 1 if match.start() < len(self.text) else match.end() + 1
-            if match.end() > match.start():
-                items = self.items[self._index[match.start()] : self._index[match.end()]]
-                yield Hit(items, match[0], self.words(items[0].first, items[-1].last))
+    def hits(self, rules: Rules) -> list[tuple[Rule, Hit]]:
+        """Find every place where a phrase of some rules stands, in the order of the rules; phrases may overlap."""
+        found = [(number, at, one) for at in range(len(self.items)) for number, one in self._beginning(rules, at)]
+        found.sort(key=itemgetter(0))
+        return [(one, hit) for _, at, one in found if (hit := self._hit(one, at))]
+
+    def beginning(self, rules: Rules, at: int) -> list[Rule]:
+        """Give the rules whose phrases may begin at an item."""
+        return [one for _, one in self._beginning(rules, at)]
+
+    def is_whole(self, found: Rule, at: int, end: int) -> bool:
+        """Say whether some items are a phrase of a rule, with nothing left over."""
+        return found.pattern.fullmatch(self.text, self._offsets[at], self._offsets[end]) is not None
+
+    def _beginning(self, rules: Rules, at: int) -> Iterator[tuple[int, Rule]]:
+        nearby = self._symbols_from(at // _STRETCH, rules.most)
+        for number, one in rules.beginning(self._openings[at], self._openings[at + 1]):
+            for need in one.phrase.needs:
+                if nearby.isdisjoint(need):
+                    break
+            else:
+                yield number, one
+
+    def _symbols_from(self, stretch: int, most: int) -> frozenset[str]:
+        """Give the symbols that a phrase may have that begins in a stretch of items."""
+        if (stretch, most) not in self._nearby:
+            first = stretch * _STRETCH
+            self._nearby[stretch, most] = frozenset(item.symbol for item in self.items[first : first + _STRETCH + most])
+        return self._nearby[stretch, most]
+
+    def _hit(self, found: Rule, at: int) -> Hit | None:
+        """Find the phrase of a rule at an item."""
+        match = found.pattern.match(self.text, self._offsets[at])
+        if match is None or not match[0]:
+            return None
+        items = self.items[at : at + match[0].count(" ")]
+        return Hit(items, match[0], self.words(items[0].first, items[-1].last))

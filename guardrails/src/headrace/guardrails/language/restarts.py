@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.answer import Choice, Interpretation, Question
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from headrace.guardrails.intents.draft import Step
+    from headrace.guardrails.intents.values import Target
     from headrace.guardrails.language.spans import Chosen
     from headrace.guardrails.resolve.request import Resolved
 
@@ -32,14 +35,17 @@ def settled(
     if answer.outcome == "refuse" or "action" in answer.ask:
         return answer
     questions: list[Question] = []
+    cancelled: dict[Target, int] = {}
     kept = list(resolved.intents[:1])
     for at in range(1, len(intents)):
-        after = intents[at]
+        last, after = intents[at - 1 : at + 1]
+        if last.action == "cancel" and last.target:
+            cancelled.setdefault(last.target, at - 1)
         joint = _joint(chosen, *_gap(steps[at - 1], steps[at]))
-        if joint != "row" and intents[at - 1] == after:
+        if joint != "row" and last == after:
             continue
         kept.append(resolved.intents[at])
-        ended = next((n for n in range(at) if _ends(intents[n], after)), None)
+        ended = cancelled.get(after.target) if after.target and after.action in _ON_GOING else None
         earlier = at - 1 if ended is None else ended
         before = intents[earlier]
         if message := _ENDED if ended is not None else _doubt(joint, before, after, timed=steps[at].has("start")):
@@ -69,10 +75,6 @@ def _doubt(joint: str, before: Intent, after: Intent, *, timed: bool) -> str:
     return _WHICH if joint == "turn" or (joint == "list" and replaces) else ""
 
 
-def _ends(before: Intent, after: Intent) -> bool:
-    return before.action == "cancel" and after.action in _ON_GOING and _is_same(before, after)
-
-
 def _is_same(before: Intent, after: Intent) -> bool:
     """Say whether two orders are about the same transfer, or the same way from place to place."""
     if after.action in TRANSFER_ACTIONS:
@@ -89,9 +91,11 @@ def _gap(before: Step, after: Step) -> tuple[int, int]:
 
 def _joint(chosen: Sequence[Chosen], end: int, start: int) -> str:
     """Tell how two orders are joined: in a `row`, as items of a `list`, or by words that `turn` from the first."""
-    between = [span for span in chosen if end <= span.first and span.last <= start]
+    at = bisect_left(chosen, end, key=lambda span: span.first)
+    between = list(takewhile(lambda span: span.last <= start, chosen[at:]))
     said = {word for span in between for word in span.words.lower().replace(",", " ").split()}
-    said |= {word for span in chosen if span.last == end for word in span.words.lower().split()[-1:]}
+    if at and chosen[at - 1].last == end:
+        said |= {*chosen[at - 1].words.lower().split()[-1:]}
     if not said.isdisjoint(listed("one_after_the_other")) or any(
         fact.slot == "step" for span in between for fact in span.facts
     ):

@@ -251,16 +251,23 @@ def _unless_others_do(chosen: Sequence[Chosen]) -> Iterator[Chosen]:
 
 def _doer(chosen: Sequence[Chosen], at: int) -> Chosen | None:
     """Return who stands right before a verb; what stands right behind another verb is its object."""
-    beside = listed("softens", "how_often_they_do")
-    before = [one for one in reversed(chosen[:at]) if not (one.spoken.isalpha() and one.spoken in beside)]
-    whole = before and all(one.last == after.first for one, after in pairwise(chosen[chosen.index(before[0]) : at + 1]))
-    if not whole or before[0].name not in _DOERS:
+    doer = at - 1
+    while doer >= 0 and _is_beside(chosen[doer]):
+        doer -= 1
+    if doer < 0 or any(one.last != after.first for one, after in pairwise(chosen[doer : at + 1])):
         return None
+    who = chosen[doer]
     # "it copy": no one thing does it, or it would be "it copies"; "data transfer" is one name.
-    if before[0].spoken in listed("one_thing") or (before[0].name in _SUBJECTS and " " not in before[0].spoken):
+    one_thing = who.spoken in listed("one_thing") or (who.name in _SUBJECTS and " " not in who.spoken)
+    if who.name not in _DOERS or one_thing:
         return None
-    is_object = len(before) > 1 and before[1].last == before[0].first and "action" in before[1].slots
-    return None if is_object else before[0]
+    verb = chosen[doer - 1] if doer else None
+    is_object = verb and verb.last == who.first and "action" in verb.slots and not _is_beside(verb)
+    return None if is_object else who
+
+
+def _is_beside(span: Chosen) -> bool:
+    return span.spoken.isalpha() and span.spoken in listed("softens", "how_often_they_do")
 
 
 def _of_many(before: Chosen, span: Chosen) -> Chosen:

@@ -60,7 +60,7 @@ class Chosen:
 
     def says(self, slot: str, value: Value) -> bool:
         """Say whether it fills a slot with a value."""
-        return any(fact.slot == slot and fact.value == value for fact in self.facts)
+        return slot in self.slots and any(fact.slot == slot and fact.value == value for fact in self.facts)
 
     def doubted(self, message: str) -> Chosen:
         """Ask about everything that it fills; what its words say on their face is kept with the question."""

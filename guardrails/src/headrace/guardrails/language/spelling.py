@@ -7,8 +7,10 @@ exactly one ordinary word is that near. Anything else stays as it is and is aske
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 
 from rapidfuzz.distance import OSA
+from rapidfuzz.process import extract
 
 from headrace.guardrails.language.phrases import listed, table
 
@@ -17,6 +19,9 @@ _REAL_WORDS = listed("real_word")
 _SLIPS = table("slip")
 _SHORTEST = 4
 _LONG = 9
+
+
+_BY_LENGTH = {length: [*words] for length, words in groupby(sorted(ORDINARY, key=len), key=len)}
 
 
 def is_real_word(word: str) -> bool:
@@ -38,9 +43,7 @@ def corrected(word: str) -> str:
 
 
 def _within(word: str, distance: int) -> list[str]:
-    return [
-        ordinary
-        for ordinary in ORDINARY
-        if abs(len(ordinary) - len(word)) <= distance
-        and OSA.distance(word, ordinary, score_cutoff=distance) <= distance
-    ]
+    """Give the ordinary words that are so near; two of them, if there are more."""
+    lengths = range(len(word) - distance, len(word) + distance + 1)
+    alike = [ordinary for length in lengths for ordinary in _BY_LENGTH.get(length, ())]
+    return [near for near, _, _ in extract(word, alike, scorer=OSA.distance, score_cutoff=distance, limit=2)]

@@ -10,10 +10,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place, When
-from headrace.guardrails.language.phrases import CAPITAL_MARK, UNKNOWN_MARK, ends, listed, phrase_at, plain_word
+from headrace.guardrails.language.phrases import (
+    CAPITAL_MARK,
+    UNKNOWN_MARK,
+    ends,
+    listed,
+    phrase_at,
+    plain_word,
+    word_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,11 +205,16 @@ def _without_asides(clause: Sequence[Item]) -> list[Item]:
     items, depth = [], 0
     for item in clause:
         depth += item.symbol == "<open>"
-        named = _is_plain(item) or item.symbol in ("<open>", "<close>") or plain_word(item) in _DATA
-        if not depth or not named:
+        if not depth or not (item.symbol in ("<open>", "<close>") or plain_word(item) in _DATA or _is_plain(item)):
             items.append(item)
         depth -= item.symbol == "<close>"
     return items if not depth else list(clause)
+
+
+def may_tell(item: Item) -> bool:
+    """Say whether a word may be the verb of a statement, or somebody who does something: no other clause tells."""
+    word = plain_word(item)
+    return "'" in word or word in _VERBS or word in _WILL or word in _ACTORS or ends(word, "past")
 
 
 def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
@@ -209,7 +223,7 @@ def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
         if _is_short(words, at):
             return at
         regular = ends(word, "past") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
-        if at and (word in _VERBS | _WILL or regular) and words[at - 1] not in _ARTICLES:
+        if at and (word in _VERBS or word in _WILL or regular) and words[at - 1] not in _ARTICLES:
             return at
     return 1 if _does_something(items, words) else None
 
@@ -239,16 +253,21 @@ def _is_short(words: Sequence[str], at: int) -> bool:
 
 def _is_plain(item: Item) -> bool:
     """Say whether a word says nothing of a transfer: listed so, or unknown to every phrase and no adverb of manner."""
-    word = plain_word(item)
+    return _is_plain_symbol(item.symbol, is_place=isinstance(item.value, Place))
+
+
+@lru_cache(maxsize=4096)
+def _is_plain_symbol(symbol: str, *, is_place: bool) -> bool:
+    word = word_of(symbol)
     if word in _REACHES:
         return False
     if "'" in word and word.partition("'")[0] in _PLAIN:
         return True
-    if word in _PLAIN | _PEOPLE or word in _VERBS or _NUMBERS.fullmatch(item.symbol):
+    if word in _PLAIN or word in _PEOPLE or word in _VERBS or _NUMBERS.fullmatch(symbol):
         return True
-    if isinstance(item.value, Place):
-        return item.symbol == "<ep>"
-    return bool(_UNKNOWN.fullmatch(item.symbol)) and not ends(word, "of_manner")
+    if is_place:
+        return symbol == "<ep>"
+    return bool(_UNKNOWN.fullmatch(symbol)) and not ends(word, "of_manner")
 
 
 def _describes_a_thing(words: Sequence[str], at: int) -> bool:
@@ -310,20 +329,17 @@ def _is_about_data(items: Sequence[Item]) -> bool:
     ) or not _OF_THE_REQUEST.isdisjoint(plain_word(item) for item in items if plain_word(item) not in _DEMONSTRATIVES)
 
 
-def heads(items: Sequence[Item], at: int, end: int) -> bool:
-    """Say whether a clause is a heading of the order after it: nouns, names and numbers before a colon or dash."""
+def heads(items: Sequence[Item], at: int, end: int, *, goes_on: bool) -> bool:
+    """Say whether a clause is a heading of the order after it: nouns, names and numbers before a colon or dash.
+
+    It `goes_on` behind its comma if a colon follows in the sentence, and no place before that.
+    """
     mark, clause = items[end], [item for item in _without_asides(items[at:end]) if item.symbol != ","]
     clause = clause[:-1] if clause and plain_word(clause[-1]) in _GREETINGS else clause
     words = [plain_word(item) for item in clause]
     numbered = any(_NUMBERS.fullmatch(item.symbol) and item.text.lower() != "a" for item in clause)
     opener = phrase_at(clause, 0, "opens_purpose")[0]
-    until = next((n for n in range(end, len(items)) if items[n].symbol in (":", ".", "<end>")), end)
-    goes_on = (
-        mark.symbol == ","
-        and items[until].symbol == ":"
-        and not any(isinstance(item.value, Place) for item in items[end:until])
-    )
-    ends_so = mark.symbol in (":", "-", ";", ".", "!") or goes_on
+    ends_so = mark.symbol in (":", "-", ";", ".", "!") or (mark.symbol == "," and goes_on)
     if words and words[0] in _OPENS_HEADING:
         clause, words = clause[1:], words[1:]
     if opener:

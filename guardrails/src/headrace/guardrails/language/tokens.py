@@ -25,6 +25,11 @@ QUOTES = {
 _OPENERS = "([{"
 _CLOSERS = {")": "(", "]": "[", "}": "{"}
 _TRAILERS = ",.;:!?\u2026\u3002\uff0c\u3001\uff1b\uff01\uff1f"
+# A quote closes before a blank, a mark or the end.
+_CLOSED = {
+    opening: re.compile(rf"[{closers}](?=[\s{re.escape(_TRAILERS)}{re.escape(''.join(_CLOSERS))}]|\Z)")
+    for opening, closers in QUOTES.items()
+}
 # Arrows, dashes, and what separates the fields of a form ("from krios1:/a | to archive:/a"); a bullet opens a line.
 _MARKS = {
     **dict.fromkeys(("->", "-->", "=>", "==>", "\u2192", "\u27f6", "\u21d2", "\u27a1", ">>", "\u2794", "~>"), "->"),
@@ -39,7 +44,6 @@ _SMILEY = re.compile(
     r"[\U0001f600-\U0001f644\U0001f389\U0001f680\U0001f64f\U0001f44b-\U0001f44d\U0001f440\U0001f91e\u2728\u2615]+)(?!\S)"
 )
 # "1." and "2)" open an item of a list: the first says nothing, one after it says "then".
-_LIST_NUMBER = re.compile(r"(?:\d{1,2}|[a-h])[.)]")
 _NUMBERED = re.compile(r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.)])(?=\s)")
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
 # "--exclude=*.tmp" and "rate:2Gb/s" are a label, a mark and a value; "confirmed=true" is one odd word.
@@ -47,6 +51,7 @@ _ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*(?==)|[A-Za-z][A-Za-z_-]*(?==|:[^/
 _COMPARED = re.compile(r"[<>]=?(?=\d)")
 # After a question mark: a line end, or a word that opens a sentence and no location.
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
+_SENTENCES = re.compile(r".*[.!?]\s", re.DOTALL)
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00b4": "'"})
 
 _BEFORE_A_LIST = {".", ";", ":", ","}
@@ -73,6 +78,7 @@ class Token:
 def scan(text: str) -> tuple[Token, ...]:
     """Cut the text. Every character that is not white space is in exactly one token."""
     tokens: list[Token] = []
+    numbers: list[str] = []
     position = 0
     while position < len(text):
         if text[position].isspace():
@@ -83,13 +89,13 @@ def scan(text: str) -> tuple[Token, ...]:
                 tokens.append(Token(position, position, "", ".", "mark"))
             position = end
             continue
-        position = _take(text, position, tokens)
+        position = _take(text, position, tokens, numbers)
     return tuple(tokens)
 
 
-def _take(text: str, start: int, tokens: list[Token]) -> int:
-    """Add the tokens that begin at `start`; give where the next one may begin."""
-    if whole := _mark(text, start, start + 1) if text[start] in _OPENERS else _list_mark(text, start, tokens):
+def _take(text: str, start: int, tokens: list[Token], numbers: list[str]) -> int:
+    """Add the tokens that begin at `start`; give where the next one may begin. `numbers` are those of a list so far."""
+    if whole := _mark(text, start, start + 1) if text[start] in _OPENERS else _list_mark(text, start, tokens, numbers):
         tokens.append(whole)
         return whole.end
     if text[start] in QUOTES:
@@ -116,31 +122,28 @@ def _take(text: str, start: int, tokens: list[Token]) -> int:
     return end
 
 
-def _list_mark(text: str, start: int, tokens: list[Token]) -> Token | None:
+def _list_mark(text: str, start: int, tokens: list[Token], numbers: list[str]) -> Token | None:
     """Take the number of an item of a list, or a smiley, which ends a sentence at most."""
     if smiley := _SMILEY.match(text, start):
         return Token(start, smiley.end(), smiley[0], ".", "mark")
     number = _NUMBERED.match(text, start)
     if number is None:
         return None
-    before = next((token.text for token in reversed(tokens) if _LIST_NUMBER.fullmatch(token.text)), "")
     said = number["number"]
-    if before == f"{int(said) - 1 if said.isdigit() else chr(ord(said) - 1)}{number['mark']}":
-        return Token(start, number.end(), number[0], "then", "word")
+    goes_on = numbers[-1:] == [f"{int(said) - 1 if said.isdigit() else chr(ord(said) - 1)}{number['mark']}"]
     opens = said in ("1", "a") and (not tokens or tokens[-1].value in _BEFORE_A_LIST)
-    return Token(start, number.end(), number[0], ".", "mark") if opens else None
+    if not goes_on and not opens:
+        return None
+    numbers.append(number[0])
+    if goes_on:
+        return Token(start, number.end(), number[0], "then", "word")
+    return Token(start, number.end(), number[0], ".", "mark")
 
 
 def _closing(text: str, opening: int) -> int | None:
     """Give the end of the quoted string that opens here, after its closing quote."""
-    closers = QUOTES[text[opening]]
-    for index in range(opening + 1, len(text)):
-        if text[index] not in closers:
-            continue
-        following = text[index + 1 : index + 2]
-        if not following or following.isspace() or following in _TRAILERS or following in _CLOSERS:
-            return index + 1
-    return None
+    closed = _CLOSED[text[opening]].search(text, opening + 1)
+    return closed.end() if closed else None
 
 
 def _split_chunk(text: str, start: int, end: int, tokens: list[Token]) -> None:
@@ -189,22 +192,24 @@ def _peels(text: str, start: int, end: int) -> bool:
 
 def _ends_question(text: str, start: int, end: int) -> bool:
     """Say whether the last character, a question mark, ends a question and is no part of a pattern."""
-    chunk, asked = text[start:end], _asks(text[:start])
+    chunk = text[start:end]
     if "*" in chunk:
         # A question ends with a mark of its own: "will you skip *.lock?" leaves out `*.lock`.
-        return asked and end == len(text.rstrip())
+        return end == len(text.rstrip()) and _asks(text, start)
     named = any(character in chunk for character in "/_.[")
-    return chunk.count("?") == 1 and (not named or (asked and "/" in _sentence(text[:start])))
+    return chunk.count("?") == 1 and (not named or ("/" in _sentence(text, start) and _asks(text, start)))
 
 
-def _asks(before: str) -> bool:
-    """Say whether these words open a question that asks for something."""
-    return any(f" {opener} " in f" {_sentence(before)}" for opener in listed("asked_for"))
+def _asks(text: str, end: int) -> bool:
+    """Say whether the words before a place open a question that asks for something."""
+    said = f" {_sentence(text, end)}"
+    return any(f" {opener} " in said for opener in listed("asked_for"))
 
 
-def _sentence(before: str) -> str:
-    """Give the sentence that these words end in."""
-    return re.split(r"[.!?]\s", before.lower())[-1]
+def _sentence(text: str, end: int) -> str:
+    """Give the words of a sentence before a place in it."""
+    earlier = _SENTENCES.match(text, 0, end)
+    return text[earlier.end() if earlier else 0 : end].lower()
 
 
 def _mark(text: str, start: int, end: int) -> Token:

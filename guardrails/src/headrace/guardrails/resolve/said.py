@@ -41,8 +41,9 @@ _FILLS = {
 def said_of(intent: Intent, step: Step, found: Findings, place: Callable[[Fact], Quote | None]) -> tuple[Said, ...]:
     """Give what the words of a step say of each slot that they speak of and that nothing is asked about."""
     facts: dict[str, list[Fact]] = {}
+    placed = {slot: frozenset(known) for slot, known in found.placed.items()}
     for fact in step.facts:
-        for slot in _filled(fact, found):
+        for slot in [*(slot for slot, known in placed.items() if fact in known), *_filled(fact, found)]:
             facts.setdefault(slot, []).append(fact)
     asked = found.asked()
     return tuple(
@@ -80,7 +81,6 @@ def _quotes(facts: list[Fact], place: Callable[[Fact], Quote | None]) -> tuple[Q
 
 
 def _filled(fact: Fact, found: Findings) -> Iterator[str]:
-    yield from (slot for slot, facts in found.placed.items() if fact in facts)
     match fact.slot:
         case "action" | "weak_action":
             yield "action"

@@ -223,8 +223,9 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
         "destination": list(step.of("destination")),
     }
     for fact in sorted((*step.of("at"), *step.of("place"), *step.of("for")), key=lambda fact: fact.first):
-        ahead = [known for known in placed["source"] if known.slot == "at" and known.first < fact.first]
-        if not placed["source"] or (ahead and fact.slot == "place" and len(placed["source"]) == 1 and _is_path(fact)):
+        alone = placed["source"][0] if len(placed["source"]) == 1 else None
+        ahead = alone is not None and alone.slot == "at" and alone.first < fact.first
+        if not placed["source"] or (ahead and fact.slot == "place" and _is_path(fact)):
             placed["source"].append(fact)
         elif fact.slot == "at":
             found.ask("destination", Doubt("say whether data goes to it or comes from it"), fact.words)
