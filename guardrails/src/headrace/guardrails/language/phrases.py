@@ -28,7 +28,7 @@ _PIECE = re.compile(r"<[a-z]+>|\{[a-z_.0-9]+\}|[()\[\]|]|[^\s()\[\]{}|]+")
 _MOST_TIMES = 10
 _KIND = re.compile(r"<[a-z]+>")
 _MOST_NEEDS = 4
-_ANYTHING = "*"
+_ANYTHING = f"{UNKNOWN_MARK}*"
 _MOST_OPENINGS = 8192
 _STRETCH = 16
 _VALUE = TypeVar("_VALUE")
@@ -347,7 +347,8 @@ class Rules:
         """How many items a phrase of them may have."""
         self._filed: dict[str, list[tuple[int, Rule]]] = {}
         for number, one in enumerate(rules):
-            for first in one.phrase.opening.first:
+            opening = one.phrase.opening.first
+            for first in {_ANYTHING} if _ANYTHING in opening else opening:
                 self._filed.setdefault(first, []).append((number, one))
         # Of the rules alone, so that what one request asked holds for all others.
         self.beginning = lru_cache(maxsize=_MOST_OPENINGS)(self._beginning)
