@@ -318,7 +318,7 @@ def _end_of(text: _Text, at: int) -> int | None:
     # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
     told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
     phrases = text.line.beginning(BACKGROUND, at)
-    depends = _depends(items, at)
+    depends, may_head = _depends(items, at), not before
     for end in reversed(ends):
         if _waits(text, at, end):
             continue
@@ -332,12 +332,12 @@ def _end_of(text: _Text, at: int) -> int | None:
             if all(one <= silent for one in said[at:end]):
                 return end
         may_tell_it = any(text.tells[at:end])
-        if depends or (before and not may_tell_it) or not any(text.unknown[at:end]):
+        if depends or not (may_tell_it or may_head) or not any(text.unknown[at:end]):
             continue
         beside = text.beside(at, end)
         if beside and may_tell_it and tells(items[at:end], beside):
             return end
-        if beside and not before and heads(items, at, end, goes_on=text.goes_on[end]):
+        if beside and may_head and heads(items, at, end, goes_on=text.goes_on[end]):
             return end
     return None
 
