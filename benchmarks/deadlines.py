@@ -170,6 +170,9 @@ class Requests:
         for root in (self._site.lab, self._site.archive):
             shutil.rmtree(root / name)
         kept = "kept" if took_s <= deadline_s else "BROKEN"
+        if took_s > deadline_s:
+            for event in (await self._site.ada.port.transfer_events(one.transfer, limit=100)).items:
+                say(f"   {event.at:%H:%M:%S.%f} {event.kind}: {event.message}")
         say(f"{len(self.promises)}: {one.bytes / 1e6:.0f} MB by {deadline_s:.1f} s, done after {took_s:.1f} s: {kept}")
 
     async def _left(self) -> list[tuple[datetime, int]]:
