@@ -2802,7 +2802,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "clock_wrong" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_strange" | "root_missing";
+        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "clock_doubted" | "clock_wrong" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_strange" | "root_missing";
         /**
          * HostInterface
          * @description A network interface, as its driver says; null is what could not be read.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from headrace.api.audit.chain import Audit
 from headrace.api.audit.strangers import Strangers
 from headrace.api.clock import Clock
+from headrace.api.clock_doubt import ClockDoubt
 from headrace.api.data_folder import OwnFolder
 from headrace.api.events.broker import Broker
 from headrace.api.events.outbox import Outbox
@@ -25,6 +26,8 @@ class Core:
     clock: Clock
     steady: Clock
     """Measures waits; see `clock.steady`."""
+    doubt: ClockDoubt
+    """Asked before anything is removed or ended because of its age."""
     settings: Settings
     broker: Broker
     reactions: Reactions

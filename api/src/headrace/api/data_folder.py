@@ -27,6 +27,8 @@ TRANSFERS: Final = "transfers"
 LOCK: Final = "service.lock"
 BOOTSTRAP_LINK: Final = "bootstrap-link"
 LEADER: Final = "leader.json"
+LAST_TIME: Final = "last-time"
+"""The newest time that nobody doubted; one that a backup held would be older than the events in it."""
 MOVED_STORE: Final = "headrace.sqlite.moved"
 
 COPIED: Final = frozenset(
@@ -45,7 +47,7 @@ COPIED: Final = frozenset(
     }
 )
 """What a backup takes as it lies there; `STORE` and `HEADS` it takes each in its own way."""
-LEFT_OUT: Final = frozenset({LOCK, BOOTSTRAP_LINK, LEADER, MOVED_STORE, HALT})
+LEFT_OUT: Final = frozenset({LOCK, BOOTSTRAP_LINK, LEADER, LAST_TIME, MOVED_STORE, HALT})
 """What belongs to one process or counts once, and would be wrong in a restored folder, which has its own `HALT`."""
 _BESIDE_STORE: Final = frozenset({f"{STORE}-wal", f"{STORE}-shm", f"{STORE}-journal"})
 

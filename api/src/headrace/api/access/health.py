@@ -117,6 +117,7 @@ class Health:
         of_service = (
             *self._of_store(),
             *self.of_clock(),
+            *self._of_doubt(),
             *self._of_audit_elsewhere(),
             *self._of_key(),
             *self._of_policy(),
@@ -156,6 +157,12 @@ class Health:
                 "gets work"
             )
         return [m.HealthCause(code=_Code.CLOCK_WRONG, sentence=said, what_to_do=_SET_CLOCK) for said in found]
+
+    def _of_doubt(self) -> Iterator[m.HealthCause]:
+        """Tell what is held back because the clock may be ahead: the service can work all the same."""
+        doubt = self._core.doubt.look() or self._core.doubt.of_waits()
+        if doubt is not None:
+            yield m.HealthCause(code=_Code.CLOCK_DOUBTED, sentence=doubt.sentence, what_to_do=doubt.what_to_do)
 
     @property
     def silent(self) -> bool:

@@ -26,6 +26,7 @@ from headrace.api.audit.strangers import LOOK_S, Strangers
 from headrace.api.audit.syslog import Receiver, SyslogLine
 from headrace.api.authority_key import authority_key, follow_signer, hold_to_its_key, key_chain
 from headrace.api.clock import Clock
+from headrace.api.clock_doubt import KEEP_S, ClockDoubt
 from headrace.api.core import Core
 from headrace.api.data_folder import HEADS, OwnFolder
 from headrace.api.events.broker import Broker
@@ -121,8 +122,12 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
     strangers = Strangers(database, audit, steady)
-    core = Core(database, audit, strangers, clock, steady, settings, broker, Reactions(), outbox, jobs, hub, folder)
+    doubt = ClockDoubt(clock, steady, folder)
+    core = Core(
+        database, audit, strangers, clock, steady, doubt, settings, broker, Reactions(), outbox, jobs, hub, folder
+    )
     nodes = Nodes(core, key.public)
+    doubt.votes = nodes.clock_votes
     hub.announce(successions=key.chain.documents, hub_succession=_hub_succession(hub, key))
     endpoints = Endpoints(core, nodes)
     redaction = Redaction(endpoints)
@@ -198,15 +203,22 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     if audit.elsewhere is not None:
         jobs.every("send the audit chain", SEND_S, audit.elsewhere.send)
     jobs.every("count strangers", LOOK_S, strangers.tell)
-    jobs.every("remove old changes", _HOUR_S, partial(outbox.remove_old, settings.outbox_kept_s))
-    jobs.every("forget old uses of quotas", _HOUR_S, quotas.remove_old)
-    jobs.every("remove what is kept no longer", _DAY_S, Retention(core).sweep)
+    _remove_what_is_old(core, quotas)
     # Each question of a look has a limit; how many there are is how many people there are.
     for issuer, look in use_cases.people.looks_for_leavers():
         jobs.every(f"{LEAVERS}{issuer}", settings.directory_poll_s, look, limit_s=None)
     for issuer, look in use_cases.people.looks_at_issuers():
         jobs.every(f"look whether people can sign in at {issuer}", LOOK_ISSUERS_S, look, limit_s=None)
     return Whole(core, use_cases, HubEvents(core, use_cases), key_notes)
+
+
+def _remove_what_is_old(core: Core, quotas: Quotas) -> None:
+    """Do it again and again, and never by a clock that may be ahead."""
+    doubt, kept_s = core.doubt, core.settings.outbox_kept_s
+    core.jobs.every("note the time", KEEP_S, doubt.keep)
+    core.jobs.every("remove old changes", _HOUR_S, doubt.unless(partial(core.outbox.remove_old, kept_s)))
+    core.jobs.every("forget old uses of quotas", _HOUR_S, doubt.unless(quotas.remove_old))
+    core.jobs.every("remove what is kept no longer", _DAY_S, Retention(core).sweep)
 
 
 def read_files(settings: Settings) -> None:

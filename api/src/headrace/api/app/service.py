@@ -125,6 +125,8 @@ class Service:
         # First: nodes that were attached to another process dial already, and pause for longer after each refusal.
         await do.nodes.enroll_known()
         await do.audit.require_whole()
+        # Before this start is noted, and anything that is removed because of its age.
+        await asyncio.to_thread(core.doubt.begin, do.audit.latest)
         lost = lost_since_last_start(self.settings)
         for said in lost:
             _log.warning("%s", said)

@@ -12,11 +12,13 @@ from typing import Final
 from sqlalchemy import bindparam, func, or_, select, update
 
 from headrace.api.caller import Caller
+from headrace.api.clock_doubt import Votes
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.settings import ANY_HOST
 from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
+from headrace.api.sites.other_hosts import elsewhere
 from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.beginnings import begun_by
@@ -27,6 +29,8 @@ from headrace.engine import JoinRequested, NodeAttached
 from headrace.guardrails import MAX_CLOCK_SKEW_MS, new_id
 
 SAID_CLOCK_SKEW_MS = 5_000
+_CLOCK_SKEW = "clock_skew"
+"""The engine's code of a refusal."""
 """A clock further away is named in the table of nodes."""
 
 NODES = "nodes"
@@ -156,6 +160,13 @@ class Nodes:
     def clock_skews_ms(self) -> list[int]:
         """How far the clock of each attached node is ahead of the service's."""
         return [live.clock_skew_ms for live in self._attached.values()]
+
+    def clock_votes(self) -> Votes:
+        """Count what the clocks of nodes say of this host's; a node on this host goes by the same clock."""
+        live = self._attached.values()
+        agree = sum(abs(one.clock_skew_ms) <= MAX_CLOCK_SKEW_MS and elsewhere(one.data_addresses) for one in live)
+        away = sum(abs(one.clock_skew_ms) > MAX_CLOCK_SKEW_MS for one in live)
+        return Votes(agree, away + sum(one.code == _CLOCK_SKEW for one in self._refused.values()))
 
     @property
     def attached_count(self) -> int:

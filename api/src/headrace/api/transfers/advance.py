@@ -170,7 +170,8 @@ class Advance:
     def _next(self, run: Run, now: Standing, seen: Seen) -> Step:
         """Ask the state machine; who would begin gets in line first."""
         clock = self._core.steady()
-        seen = replace(seen, refusal=_cause(run.refusal), told=self._core.clock())
+        doubted = self._core.doubt.of_waits() is not None
+        seen = replace(seen, refusal=_cause(run.refusal), told=self._core.clock(), doubted=doubted)
         after = step(now, seen, clock, self._limits)
         if after.effect is Effect.BEGIN:
             if not self._turns.is_next(run.place):

@@ -49,10 +49,13 @@ class Cleanup:
     async def tidy(self, _subject: str) -> datetime:
         """Let the nodes that are attached forget what is over; says when to look again: the job."""
         attached = self._nodes.attached_keys
+        over = TransferRow.state.in_(_OVER)
+        if self._core.doubt.look() is None:
+            over = or_(over, self._too_late())
         reachable = TransferRow.source_node.in_(attached) & TransferRow.destination_node.in_(attached)
         query = (
             select(TransferRow.id, TransferRow.attempt, TransferRow.source_node, TransferRow.destination_node)
-            .where(or_(TransferRow.state.in_(_OVER), self._too_late()), TransferRow.tidied.is_(False))
+            .where(over, TransferRow.tidied.is_(False))
             # A transfer that never began an attempt left nothing.
             .where(or_(TransferRow.attempt == 0, reachable))
         )

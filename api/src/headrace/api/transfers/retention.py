@@ -54,7 +54,9 @@ class Retention:
         self._core = core
 
     async def sweep(self) -> None:
-        """Remove all that is kept no longer: a periodic duty."""
+        """Remove all that is kept no longer, unless the clock is doubted: a periodic duty."""
+        if self._core.doubt.look() is not None:
+            return
         settings = self._core.settings
         plans = await self._remove_plans(self._before(settings.plans_kept_s))
         lists = await self._remove_lists(self._before(settings.lists_kept_s))

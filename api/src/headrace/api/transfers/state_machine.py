@@ -168,6 +168,8 @@ class Seen:
     """When the hours that it is in are over."""
     told: datetime | None = None
     """What the clock says that `starts`, `shut` and `shuts` are about, where another one measures waits."""
+    doubted: bool = False
+    """Whether the clock that measures waits may be ahead: nothing ends because it has waited for so long."""
     turn: bool = True
     renew: bool = False
     lost: bool = False
@@ -294,7 +296,7 @@ def _paused(case: _Case) -> Step | None:
     if case.now.wish is not Wish.PAUSE:
         return None
     until = case.now.paused_since and case.now.paused_since + case.limits.pause
-    if until is not None and case.clock >= until:
+    if until is not None and case.clock >= until and not case.seen.doubted:
         most = duration(case.limits.pause.total_seconds())
         return Step(case.to(State.CANCELED, f"canceled after {most} of pause, the most that one may last"), Effect.END)
     return Step(case.to(State.PAUSED, case.now.wish_reason, away_since=None, blocked_since=None), look_at=until)
@@ -332,7 +334,7 @@ def _away(case: _Case) -> Step | None:
         return None
     since = case.now.away_since or case.clock
     until = since + case.limits.away
-    if case.clock >= until:
+    if case.clock >= until and not case.seen.doubted:
         return _fail(case, case.seen.absent, Effect.END)
     return Step(case.to(State.WAITING, case.seen.absent.message, away_since=since), look_at=until)
 
@@ -472,7 +474,7 @@ def _blocked(case: _Case) -> Step | None:
     if cause.code not in OBSTACLES:
         return None
     since = (None if case.end.moved else case.now.blocked_since) or case.clock
-    if case.clock >= since + case.limits.away:
+    if case.clock >= since + case.limits.away and not case.seen.doubted:
         message = (
             f"since {since:%Y-%m-%d %H:%M} UTC nothing moved; the last attempt ended: {cause.message} ({cause.code}). "
             "When that is mended, a retry goes on where it stopped"

@@ -184,6 +184,7 @@ class HealthCode(StrEnum):
     AUDIT_UNSENT = "audit_unsent"
     AUDIT_UNWRITABLE = "audit_unwritable"
     CLOCK_DIFFERS = "clock_differs"
+    CLOCK_DOUBTED = "clock_doubted"
     CLOCK_WRONG = "clock_wrong"
     KEY_UNUSABLE = "key_unusable"
     LEAVERS_UNSEEN = "leavers_unseen"
