@@ -8,11 +8,14 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from sqlalchemy.exc import OperationalError
+from tests.servers.site import Site
 
 from headrace.api.errors import Code, Retry, ServiceError, TooManyChanges
 from headrace.api.http.answers import install
 from headrace.api.problems import STATUS, problem_of
 from headrace.auth import TooManyAttempts
+from headrace.client import HeadraceError
+from headrace.client import models as m
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "errors.md").read_text(encoding="utf-8")
@@ -60,6 +63,44 @@ def test_a_data_folder_that_can_not_be_written_is_named_in_the_log_with_its_host
     assert (problem.status, problem.code) == (503, code)
     assert "/srv" not in problem.model_dump_json()
     assert f"`/srv/headrace/policy.published` on the host `{os.uname().nodename}`" in caplog.text
+
+
+@pytest.mark.parametrize("changes", [True, False])
+@pytest.mark.parametrize("said", ["database or disk is full", "database is locked", "the server is gone"])
+def test_whether_something_was_changed_is_said_where_something_was_to_be_changed(said: str, *, changes: bool) -> None:
+    cause: Exception = sqlite3.OperationalError(said)
+    if "server" in said:
+        cause.sqlstate = None  # type: ignore[attr-defined] # as PostgreSQL's driver when the server does not answer
+    detail = problem_of(OperationalError("SELECT", None, cause), changes=changes).detail
+    assert ("nothing was changed" in detail or "see whether the change was made" in detail) is changes
+    assert "an operator must" in detail or "try again" in detail, "and what to do in any case"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_of_a_data_folder_the_same_holds(number: int) -> None:
+    for changes in (True, False):
+        detail = problem_of(OSError(number, os.strerror(number)), changes=changes).detail
+        assert ("see whether the change was made" in detail) is changes
+
+
+@pytest.mark.anyio
+async def test_a_call_that_reads_says_nothing_of_changes_when_the_store_is_away(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def away(*_: object, **__: object) -> None:
+        cause = sqlite3.OperationalError("gone")
+        cause.sqlstate = None  # type: ignore[attr-defined] # as PostgreSQL's driver when the server does not answer
+        raise OperationalError(asked, None, cause)
+
+    asked, do, port = "SELECT", quiet_site.use_cases, quiet_site.ada.port
+    monkeypatch.setattr(do.nodes, "create_join_token", away)
+    monkeypatch.setattr(do.quotas, "show", away)
+    with pytest.raises(HeadraceError) as read:
+        await port.quotas()
+    assert "the change" not in read.value.problem.detail
+    with pytest.raises(HeadraceError) as changed:
+        await port.create_join_token(m.JoinTokenRequest(name="one"))
+    assert "see whether the change was made" in changed.value.problem.detail
 
 
 def test_a_refusal_names_code_fields_and_what_it_is_about() -> None:

@@ -135,6 +135,9 @@ STOPS: frozenset[str] = frozenset(
 )
 """Calls that stop something or take something away: they are always heard, and each can be made once."""
 
+CHANGING: frozenset[str] = (COUNTED | STOPS) - {"browse"}
+"""Calls that change something."""
+
 
 def missing(principal: Principal, method: str) -> ServiceError | None:
     """Return what stands against calling this method of the port; an unknown method is refused to everybody."""

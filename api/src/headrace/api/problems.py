@@ -174,13 +174,13 @@ KNOWN = (ServiceError, AuthError, GuardrailError, EngineError)
 """Errors whose messages are meant for callers; anything else is `internal_error` and only logged."""
 
 
-def problem_of(error: BaseException, *, instance: str | None = None) -> m.Problem:
-    """Return the problem document of an error."""
+def problem_of(error: BaseException, *, instance: str | None = None, changes: bool = True) -> m.Problem:
+    """Return the problem document of an error; `changes`: whether the call was to change something."""
     if isinstance(error, HeadraceError):
         return error.problem
     if isinstance(error, DataError):
         return make(Code.INVALID_REQUEST, _NOT_KEPT, instance=instance)
-    if isinstance(error, SQLAlchemyError | OSError) and (kept := _kept(error)):
+    if isinstance(error, SQLAlchemyError | OSError) and (kept := _kept(error, changes=changes)):
         return make(*kept, instance=instance)
     if not isinstance(error, KNOWN):
         _log.error("an error that nobody expected", exc_info=error)
@@ -210,14 +210,10 @@ _STATE_FAILED = (
 _NOT_KEPT = "a text of the request can't be kept: it holds a NUL character, or it is too long; send it without"
 
 _LOOK = "see whether the change was made before you try again"
-_FOLDER_FULL = (
-    Code.STORE_FULL,
-    f"the disk of the service's data folder is full; an operator must make room, and {_LOOK}",
-)
+_FOLDER_FULL = (Code.STORE_FULL, "the disk of the service's data folder is full", "an operator must make room")
 _FOLDER_AWAY = (
-    Code.STORE_FAILED,
-    f"the service's data folder can't be read or written; an operator must look at it, and {_LOOK}",
-)
+    Code.STORE_FAILED, "the service's data folder can't be read or written", "an operator must look at it",
+)  # fmt: skip
 _OF_DISK: Final = {
     errno.ENOSPC: _FOLDER_FULL,
     errno.EDQUOT: _FOLDER_FULL,
@@ -227,38 +223,37 @@ _OF_DISK: Final = {
 }
 _UNKNOWN = (Code.INTERNAL_ERROR, "something went wrong inside the service; its log says what")
 _OF_STORE = {
-    Trouble.FULL: (
-        Code.STORE_FULL,
-        "nothing was changed, because the service's disk is full; an operator must make room",
-    ),
-    Trouble.DISK: (
-        Code.STORE_FAILED,
-        "nothing was changed, because the service's disk can't be read or written; an operator must look at it",
-    ),
-    Trouble.AWAY: (
-        Code.STORE_FAILED,
-        "the service's database can't be reached; see whether the change was made before you try again",
-    ),
+    Trouble.FULL: (Code.STORE_FULL, "the service's disk is full", "an operator must make room"),
+    Trouble.DISK: (Code.STORE_FAILED, "the service's disk can't be read or written", "an operator must look at it"),
+    Trouble.AWAY: (Code.STORE_FAILED, "the service's database can't be reached", "an operator must look at it"),
     Trouble.READ_ONLY: (
-        Code.STORE_FAILED,
-        "nothing was changed, because the service's database takes no changes; an operator must look at it",
+        Code.STORE_FAILED, "the service's database takes no changes", "an operator must look at it",
     ),
-    Trouble.BUSY: (
-        Code.STORE_BUSY,
-        "nothing was changed, because the service's store is busy; try again in a moment",
-    ),
-}
+    Trouble.BUSY: (Code.STORE_BUSY, "the service's store is busy", "try again in a moment"),
+}  # fmt: skip
+"""By which code, what is the matter and what to do."""
 
 
-def _kept(error: SQLAlchemyError | OSError) -> tuple[Code, str] | None:
-    """Say what store or data folder could not do; an operator finds the details in the log. Nothing of other files."""
+def _kept(error: SQLAlchemyError | OSError, *, changes: bool) -> tuple[Code, str] | None:
+    """Say what store or data folder could not do; an operator finds the details in the log. Nothing of other files.
+
+    Whether something was changed is said where the call was to change something.
+    """
     if isinstance(error, SQLAlchemyError):
         log_trouble(_log, "a request was not answered", error)
-        return _OF_STORE.get(trouble_of(error), _UNKNOWN)
+        trouble = trouble_of(error)
+        if trouble not in _OF_STORE:
+            return _UNKNOWN
+        code, said, remedy = _OF_STORE[trouble]
+        if not changes:
+            return code, f"{said}; {remedy}"
+        return code, f"{said}; {_LOOK}" if trouble is Trouble.AWAY else f"nothing was changed, because {said}; {remedy}"
     found = _OF_DISK.get(error.errno or 0)
-    if found is not None:
-        _log.error("a file of the service can't be used: %s", place_in_words(error), exc_info=error)
-    return found
+    if found is None:
+        return None
+    _log.error("a file of the service can't be used: %s", place_in_words(error), exc_info=error)
+    code, said, remedy = found
+    return code, f"{said}; {remedy}, and {_LOOK}" if changes else f"{said}; {remedy}"
 
 
 def make(

@@ -11,7 +11,7 @@ from headrace.api.audit.chain import Wanted
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import MAX_LONG_PAGE, MAX_PAGE, number_after
-from headrace.api.permissions import COUNTED, require
+from headrace.api.permissions import CHANGING, COUNTED, require
 from headrace.api.planning.broken_promises import broken_promises
 from headrace.api.planning.found import Found
 from headrace.api.planning.whose import Narrowing
@@ -43,7 +43,7 @@ class Acting:
         except HeadraceError:
             raise
         except Exception as error:
-            problem = problem_of(error)
+            problem = problem_of(error, changes=method in CHANGING)
             if self._caller.principal.agent is not None:
                 problem = without_private_words(problem)
             raise HeadraceError(problem) from error

@@ -18,6 +18,8 @@ from headrace.auth import TooManyAttempts
 from headrace.client import HeadraceError
 from headrace.client import models as m
 
+UNSAFE_METHODS: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+"""What may change something."""
 PROBLEM_TYPE = "application/problem+json"
 RESOURCE_METADATA: Final = "/.well-known/oauth-protected-resource"
 _CODES = {
@@ -60,7 +62,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def anything(request: Request, error: Exception) -> JSONResponse:
-        problem = problem_of(error)
+        problem = problem_of(error, changes=request.method in UNSAFE_METHODS)
         refusal = error.__cause__ if isinstance(error, HeadraceError) else error
         headers = dict[str, str]()
         after_s = refusal.retry_after_s if isinstance(refusal, TooManyAttempts | ServiceError) else None

@@ -12,15 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headrace.api.errors import Code
-from headrace.api.http.answers import problem_response
+from headrace.api.http.answers import UNSAFE_METHODS, problem_response
 from headrace.api.http.heads import with_own_cookies, wrong_head
 from headrace.api.problems import make, problem_of
 
 MAX_UNKNOWN_BODY: Final = 32_768
 """Bytes of a body that are read before it is known who sends it, or that come without their number: parsing costs time
 of the one thread that answers everybody."""
-
-UNSAFE_METHODS = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 _PORT = re.compile(r":\d+$")
 
@@ -139,7 +137,9 @@ class Guard:
                     most = await self._most_of(scope)
                 except Exception as error:  # noqa: BLE001 - whatever it is, `problem_of` knows what is said of it
                     await _read_on(self._counted(receive, self._max_body_bytes))
-                    await problem_response(problem_of(error))(scope, receive, send)
+                    await problem_response(problem_of(error, changes=scope["method"] in UNSAFE_METHODS))(
+                        scope, receive, send
+                    )
                     return
                 await self._app(scope, self._counted(receive, most), once_begun)
         except TimeoutError:

@@ -13,7 +13,7 @@ from headrace.api.access.acting import Acting
 from headrace.api.access.gate import Gate
 from headrace.api.caller import Door
 from headrace.api.errors import Code, ServiceError
-from headrace.api.http.guard import UNSAFE_METHODS
+from headrace.api.http.answers import UNSAFE_METHODS
 from headrace.auth import AuthCode, AuthError, Principal, is_access_token
 from headrace.client import models as m
 
