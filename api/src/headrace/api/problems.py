@@ -251,7 +251,8 @@ def _kept(error: SQLAlchemyError | OSError, *, changes: bool) -> tuple[Code, str
     found = _OF_DISK.get(error.errno or 0)
     if found is None:
         return None
-    _log.error("a file of the service can't be used: %s", place_in_words(error), exc_info=error)
+    _log.error("a file of the service can't be used: %s", place_in_words(error))
+    _log.debug("a file of the service can't be used", exc_info=error)
     code, said, remedy = found
     return code, f"{said}; {remedy}, and {_LOOK}" if changes else f"{said}; {remedy}"
 

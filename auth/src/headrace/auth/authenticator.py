@@ -46,13 +46,15 @@ class Authenticator:
         issuers: Sequence[Issuer] = (),
         public_url: str = "",
         directories: Sequence[Directory] = (),
+        unnoted: Callable[[Exception], None] | None = None,
     ) -> None:
         """`clock` answers aware UTC times; `steady` measures for how long tries count, however the clock is set.
 
-        `issuers` are the providers at which people sign in, who come back to `public_url`.
+        `issuers` are the providers at which people sign in, who come back to `public_url`. `unnoted` logs why
+        a use of a session or token could not be noted.
         """
         lifetimes = lifetimes or Lifetimes()
-        self._uses = Uses()
+        self._uses = Uses(unnoted)
         self.accounts = Accounts(store, clock, pepper, lifetimes.bootstrap)
         self.rights = Rights(store, identities, clock)
         self.sessions = Sessions(store, clock, pepper, lifetimes, self._uses)

@@ -20,8 +20,9 @@ class Uses:
     wait; more are dropped.
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing to write."""
+    def __init__(self, failed: Callable[[Exception], None] | None = None) -> None:
+        """Begin with nothing to write; `failed` logs why something could not be written."""
+        self._failed = failed or _log_whole
         self._waiting: dict[str, Callable[[], Awaitable[None]]] = {}
         self._task: asyncio.Task[None] | None = None
 
@@ -43,7 +44,11 @@ class Uses:
             key, write = next(iter(self._waiting.items()))
             try:
                 await write()
-            except Exception:  # noqa: BLE001 - whatever it is, nobody waits for it
-                _log.warning("a use could not be noted", exc_info=True)
+            except Exception as error:  # noqa: BLE001 - whatever it is, nobody waits for it
+                self._failed(error)
             finally:
                 del self._waiting[key]
+
+
+def _log_whole(error: Exception) -> None:
+    _log.warning("a use could not be noted", exc_info=error)

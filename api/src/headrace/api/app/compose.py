@@ -1,6 +1,7 @@
 """The composition root: makes every part of a service and joins them."""
 
 import json
+import logging
 import os
 from dataclasses import dataclass
 from datetime import timedelta
@@ -64,6 +65,7 @@ from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Database
+from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.control import Control
 from headrace.api.transfers.history import History
@@ -92,6 +94,8 @@ from headrace.guardrails import seal
 
 if TYPE_CHECKING:
     from headrace.api.tracing import Traces
+
+_log = logging.getLogger(__name__)
 
 _HOUR_S = 3600
 _DAY_S = 24 * _HOUR_S
@@ -162,6 +166,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         issuers=_issuers(settings),
         public_url=public_url,
         directories=_directories(settings),
+        unnoted=partial(log_trouble, _log, "that a session or token was used could not be noted"),
     )
     proofs = Proofs(core, authenticator, public_url, signer.statement)
     people_health = PeopleHealth(core, authenticator.issuer_watch, identities)

@@ -14,6 +14,7 @@ from headrace.api.core import Core
 from headrace.api.events.broker import progress_of
 from headrace.api.jobs.port import Task
 from headrace.api.sites.strange_nodes import StrangeNode
+from headrace.api.store_trouble import log_trouble
 from headrace.engine import (
     AttemptEnded,
     AttemptProgress,
@@ -59,8 +60,8 @@ class HubEvents:
                 self.take(waiting.popleft())
             except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
                 raise
-            except BaseException:  # noqa: BLE001 - the loop's boundary; a panic of the engine is no `Exception`
-                _log.exception("an event of the hub could not be handled")
+            except BaseException as error:  # noqa: BLE001 - the loop's boundary; a panic of the engine is no `Exception`
+                log_trouble(_log, "an event of the hub could not be handled", error)
                 await asyncio.sleep(_PAUSE_S)
 
     def take(self, event: HubEvent) -> None:

@@ -21,6 +21,7 @@ from headrace.api.signing.policy_hours import Unsettled
 from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
+from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.diagnosis import after_failure
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.probe import files_moved, files_of_legs, measured_leg, stored_legs
@@ -221,9 +222,9 @@ class Attempts:
             run.renew_at, run.new_rate = None, new_rate
             await self._parts.signer.settle(unsettled)
             return True
-        except (AuditUnwritable, KeyUnusable):
+        except (AuditUnwritable, KeyUnusable) as error:
             # Unrenewed, the nodes stop by themselves; until then a later renewal may succeed.
-            _log.exception("the ticket of transfer %s was not renewed", run.transfer)
+            log_trouble(_log, f"the ticket of transfer {run.transfer} was not renewed", error)
             run.renew_at, run.new_rate = self._core.steady() + _RENEW_AGAIN, new_rate
             return False
         except (ServiceError, GuardrailError) as error:
