@@ -1,6 +1,7 @@
 """People as the doors see them: signing in, invitations, API tokens. The rules are `auth`'s."""
 
 import asyncio
+import logging
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -13,7 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.caller import Caller, acting, coming_from
 from headrace.api.core import Core
-from headrace.api.durable import sync_folder
+from headrace.api.data_folder import BOOTSTRAP_LINK
+from headrace.api.durable import place_in_words, sync_folder
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import page_of
 from headrace.api.people.issuers import check_bindings, check_link, issuers_here
@@ -42,6 +44,8 @@ from headrace.auth import (
     is_access_token,
 )
 from headrace.client import models as m
+
+_log = logging.getLogger(__name__)
 
 LEAVERS = "look who has left "
 """How the work is called that looks for leavers; the issuer follows."""
@@ -103,7 +107,19 @@ class People:
             )
         # What waited for this account was canceled with it.
         self._core.reactions.tell()
+        await asyncio.to_thread(self._remove_used_link, request.token)
         return _session(accepted)
+
+    def _remove_used_link(self, token: str) -> None:
+        """Remove the file of the first administrator's link, or of one who recovers, once that link was used."""
+        path = self._core.settings.data / BOOTSTRAP_LINK
+        try:
+            if path.read_text(encoding="utf-8").strip().endswith(f"#{token}"):
+                path.unlink()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            _log.warning("the one-time link was used, and its file can't be removed: %s", place_in_words(error))
 
     def ways(self) -> m.SignInWays:
         """Say at which providers people may sign in."""
