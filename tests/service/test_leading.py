@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +83,7 @@ async def test_the_log_of_a_process_that_follows_names_a_leader_that_stands_stil
     (tmp_path / "data").mkdir(mode=0o700)
     settings = one_of_many(tmp_path / "data", postgres.migrated())
     leader, tls = begin_to_lead("127.0.0.1", 0)
+    leader = replace(leader, pid=os.getppid())  # another process, which lives
     over, told, asked = asyncio.Event(), Told(), list[None]()
     silent = "asked for the third time, and nothing was told"
 

@@ -1,6 +1,8 @@
 """What a process that does not lead passes on, and what it says when the leader ends in the middle."""
 
 import asyncio
+import os
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -173,13 +175,15 @@ async def test_a_process_that_passes_on_says_whom_it_can_not_reach_and_why_nobod
         await over.wait()
 
     async with relay_to(stand_still) as silent:
-        answer = await ready(silent, "the database `postgresql:///site` can't be asked")
+        answer = await ready(silent, "")
+        known = await ready(silent, "the database `postgresql:///site` can't be asked")
         over.set()
     assert asked.is_set()
     assert (answer.status_code, answer.json()["reasons"]) == (503, ["no_leader"])
     assert "process 7 on the host `dtn1` led the site last, and does not answer" in answer.json()["said"][0]
     assert "end it (`kill -9`), and another process takes over" in answer.json()["said"][0]
-    assert answer.json()["said"][1] == "the database `postgresql:///site` can't be asked"
+    assert known.json()["said"] == ["the database `postgresql:///site` can't be asked"], "which is the trouble"
+    assert known.json()["reasons"] == ["no_leader"]
 
     alone = Relay(lambda: None, SITE, [OWN], 60, lambda: ", because its database can't be asked (it can't be reached)")
     assert "no process has led this site yet" in (await ready(alone, "")).json()["said"][0]
@@ -187,6 +191,21 @@ async def test_a_process_that_passes_on_says_whom_it_can_not_reach_and_why_nobod
         problem = (await client.get("/api/v1/me")).json()
     assert problem["code"] == "no_leader"
     assert "because its database can't be asked (it can't be reached), and nothing was done" in problem["detail"]
+
+
+@pytest.mark.parametrize("of_whom", ["this", "ended", "lives", "elsewhere"])
+async def test_nobody_is_told_to_end_a_process_that_asks_or_has_ended(of_whom: str) -> None:
+    child = await asyncio.create_subprocess_exec("true")
+    await child.wait()
+    pid = {"this": os.getpid(), "ended": child.pid, "lives": os.getppid(), "elsewhere": None}[of_whom]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = f"https://127.0.0.1:{free.getsockname()[1]}"
+    asked = Relay(lambda: Peer(url, ssl.create_default_context(), "", NAME, pid), SITE, [OWN], 60)
+    [said] = (await ready(asked, "")).json()["said"]
+    await asked.close()
+    assert ("kill -9" in said) is (of_whom in {"lives", "elsewhere"})
+    assert (NAME in said) is (of_whom != "this")
+    assert ("has ended" in said) is (of_whom == "ended")
 
 
 async def ready(asked: Relay, obstacle: str) -> httpx2.Response:

@@ -131,7 +131,8 @@ class OneOfMany:
             return None
         leader = seen.leader
         name = f"process {leader.pid} on the host `{leader.on}`"
-        return Peer(f"https://{bracketed(leader.host)}:{leader.port}", seen.trusted, leader.secret, name)
+        pid = leader.pid if leader.on == os.uname().nodename else None
+        return Peer(f"https://{bracketed(leader.host)}:{leader.port}", seen.trusted, leader.secret, name, pid)
 
     def _why_nobody_leads(self) -> str:
         """Say it to everybody, as far as this process knows."""
@@ -173,9 +174,12 @@ class OneOfMany:
         return False
 
     async def _look_at_leader(self) -> None:
-        """Log once a minute that another process leads and does not answer: it holds the lock as long as it lives."""
+        """Log once a minute that another process leads and does not answer: it holds the lock as long as it lives.
+
+        Nothing of it while something else is known to keep this one from leading: that is in the log already.
+        """
         now = asyncio.get_running_loop().time()
-        if self._announced and now - self._looked_at >= _REMIND_S:
+        if self._announced and not self._obstacle() and now - self._looked_at >= _REMIND_S:
             self._looked_at = now
             if why := await self._relay.why_not_reached():
                 _log.warning("%s", why)
@@ -282,7 +286,10 @@ class OneOfMany:
             async with asyncio.timeout(_CLOSE_S):
                 await service.close()
         except (SQLAlchemyError, EngineError, OSError) as error:
-            message = "the service could not be closed, and another process leads; this one ends"
+            message = (
+                f"this process leads no more, and could not end its work within {_CLOSE_S:.0f} s (does the database "
+                "hang?). Nobody knows what it still does, so it ends; systemd starts it again"
+            )
             raise _NotClosed(message) from error
 
     @asynccontextmanager

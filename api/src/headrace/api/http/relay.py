@@ -7,6 +7,7 @@ where it came in (`Guard`); the leader is asked under the name that the site has
 import asyncio
 import hmac
 import logging
+import os
 import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -59,6 +60,26 @@ class Peer:
     secret: str = field(repr=False)
     name: str = "a process"
     """For people."""
+    pid: int | None = None
+    """Of a process on this host."""
+
+    @property
+    def is_this(self) -> bool:
+        """Whether it is this very process."""
+        return self.pid == os.getpid()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was a process on this host, and is there no more."""
+        if self.pid is None:
+            return False
+        try:
+            os.kill(self.pid, 0)  # sends nothing
+        except ProcessLookupError:
+            return True
+        except OSError:
+            return False  # another account's
+        return False
 
 
 class Relay:
@@ -120,6 +141,10 @@ class Relay:
                 answer = await self._ask("GET", PROBE.encode(), [], b"")
                 await answer.aclose()
         except (httpx2.TransportError, TimeoutError) as error:
+            if peer.is_this:
+                return "no process of this site leads now: the one that led it last leads no more"
+            if peer.has_ended and not isinstance(error, TimeoutError):
+                return f"{peer.name} led the site last, and has ended; another process leads as soon as one can"
             said = f"does not answer within {_PROBE_S:.0f} s" if isinstance(error, TimeoutError) else "can't be reached"
             return (
                 f"{peer.name} led the site last, and {said} at {peer.url}; if it stands still, end it (`kill -9`), and "
