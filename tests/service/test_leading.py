@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import httpx2
 import pytest
@@ -18,10 +19,14 @@ from headrace.api.app import many
 from headrace.api.app.answering import answering
 from headrace.api.app.leader_file import begin_to_lead
 from headrace.api.app.many import OneOfMany
+from headrace.api.errors import CannotStart
 from headrace.api.http import relay
 from headrace.api.settings import Settings
 from headrace.api.store.address import store_url
 from headrace.api.store.leader_lock import LeaderLock
+
+if TYPE_CHECKING:
+    from headrace.api.app.service import Service
 
 
 @pytest.mark.anyio
@@ -120,6 +125,26 @@ async def test_the_log_of_a_process_that_follows_names_a_leader_that_stands_stil
         f"process {leader.pid} on the host `{leader.on}` led the site last, and does not answer within 1 s at "
         f"https://127.0.0.1:{port}; if it stands still, end it (`kill -9`), and another process takes over"
     )
+
+
+@pytest.mark.anyio
+async def test_a_leader_that_can_not_end_its_work_ends_and_claims_nothing_of_other_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hangs:
+        """A service whose database stands still."""
+
+        async def close(self) -> None:
+            await asyncio.Event().wait()
+
+    monkeypatch.setattr(many, "_CLOSE_S", 0.0)
+    (tmp_path / "data").mkdir(mode=0o700)
+    with answering(one_of_many(tmp_path / "data", "postgresql:///nowhere")) as place:
+        process = OneOfMany(place, as_json=True, recover_admin=False)
+        with pytest.raises(CannotStart, match=r"could not end its work within 0 s .*does the database hang") as ended:
+            await process._close(cast("Service", Hangs()))  # noqa: SLF001 - as when it leads no more
+    assert "another process" not in str(ended.value)
+    assert "start it again" in str(ended.value)
 
 
 async def until_said(monitoring: httpx2.AsyncClient, wanted: str) -> None:

@@ -286,9 +286,11 @@ class OneOfMany:
             async with asyncio.timeout(_CLOSE_S):
                 await service.close()
         except (SQLAlchemyError, EngineError, OSError) as error:
+            # What still runs could act as a leader's work: only its end makes sure that it does not.
+            why = f" within {_CLOSE_S:.0f} s (does the database hang?)" if isinstance(error, TimeoutError) else ""
             message = (
-                f"this process leads no more, and could not end its work within {_CLOSE_S:.0f} s (does the database "
-                "hang?). Nobody knows what it still does, so it ends; systemd starts it again"
+                f"this process leads no more, and could not end its work{why}. It ends, so that nothing of it goes on; "
+                "start it again, if nothing does that by itself (systemd does)"
             )
             raise _NotClosed(message) from error
 
