@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 from tests.servers.site import Site, started_site
 from tests.service.refusals import refused
-from tests.service.test_health import asked
 from tests.service.test_listing import moved
+from tests.service.test_metrics import asked
 from tests.service.test_transfers import until
 
 from headrace.api.clock_doubt import DOUBTED_AHEAD, TRUSTED_AFTER

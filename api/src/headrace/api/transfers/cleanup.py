@@ -49,7 +49,7 @@ class Cleanup:
     async def tidy(self, _subject: str) -> datetime:
         """Let the nodes that are attached forget what is over; says when to look again: the job."""
         attached = self._nodes.attached_keys
-        over = TransferRow.state.in_(_OVER)
+        over: ColumnElement[bool] = TransferRow.state.in_(_OVER)
         if self._core.doubt.look() is None:
             over = or_(over, self._too_late())
         reachable = TransferRow.source_node.in_(attached) & TransferRow.destination_node.in_(attached)
