@@ -1,11 +1,15 @@
 import asyncio
 import json
 import re
+import ssl
+import subprocess
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.interfaces.client.scripted import Script, answer, hang_up, problem, say_nothing
+from tests.servers.nginx import new_certificate
 
 from headrace.client import Headrace, HeadraceError, HttpHeadrace, wire
 from headrace.client import models as m
@@ -197,3 +201,44 @@ async def test_an_address_of_https_where_plain_http_is_spoken_is_told_to_be_http
     assert told.code == "service_unreachable"
     assert re.search("does not speak TLS.*write http:// instead", told.detail), told.detail
     assert "not permitted" not in told.detail
+
+
+async def test_the_certificate_that_the_environment_names_counts_for_this_host_and_its_proxy_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate = new_certificate(tmp_path)
+    (tmp_path / "folder").mkdir()
+    named = ["openssl", "x509", "-noout", "-hash", "-in", str(certificate.chain)]
+    name = subprocess.run(named, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
+    (tmp_path / "folder" / f"{name}.0").symlink_to(certificate.chain)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain(certificate.chain, certificate.key)
+    script = Script("", [answer(ME)] * 2)
+    for proxy in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(proxy, "http://127.0.0.1:1")
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(variable, raising=False)
+    async with await asyncio.start_server(script.serve, "127.0.0.1", 0, ssl=tls) as server:
+        url = f"https://localhost:{server.sockets[0].getsockname()[1]}"
+        for variable, value in (("SSL_CERT_FILE", certificate.chain), ("SSL_CERT_DIR", tmp_path / "folder")):
+            with monkeypatch.context() as environment:
+                environment.setenv(variable, str(value))
+                async with HttpHeadrace(url) as port:
+                    assert (await port.me()).name == "anna", variable
+        async with HttpHeadrace(url) as port:
+            assert (await failed(port.me())).code == "service_untrusted"
+
+
+@pytest.mark.parametrize("content", [None, "no certificate"])
+@pytest.mark.parametrize("host", ["localhost", "headrace.example.org"])
+def test_a_file_of_certificates_that_cannot_be_used_is_named(
+    host: str, content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "authority.pem"
+    if content is not None:
+        file.write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    with pytest.raises(HeadraceError, match=rf"SSL_CERT_FILE names `{file}`.*PEM") as caught:
+        HttpHeadrace(f"https://{host}")
+    assert caught.value.problem.code == "service_untrusted"
+    HttpHeadrace("http://localhost:8470")  # where nothing is encrypted it is not looked at

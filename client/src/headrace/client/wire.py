@@ -83,7 +83,8 @@ class Wire:
     ) -> None:
         """Prepare for the service at `url`; nothing is sent yet.
 
-        Raises HeadraceError `service_insecure` when `url` would carry a secret in the clear to another host.
+        Raises HeadraceError `service_insecure` when `url` would carry a secret in the clear to another host, and
+        `service_untrusted` when what SSL_CERT_FILE names holds no certificate.
         """
         self.url = url.rstrip("/")
         parsed = _parse(self.url)
@@ -96,6 +97,8 @@ class Wire:
             headers={"Authorization": f"Bearer {secret}"} if secret else {},
             limits=httpx2.Limits(max_connections=20, max_keepalive_connections=5),
             follow_redirects=False,
+            # Made here, as what does not trust the environment ignores its certificates, too.
+            verify=True if transport or (local and parsed.scheme == "http") else _trusted(self.url),
             trust_env=not local,  # a proxy for the world is no way to this host
             transport=transport,
         )
@@ -292,6 +295,20 @@ def _parse(url: str) -> httpx2.URL:
     if parsed.scheme not in {"http", "https"} or not parsed.host:
         raise failure(Code.SERVICE_UNREACHABLE, f"`{url}` is not an http:// or https:// address. {_HOW_TO_REACH}")
     return parsed
+
+
+def _trusted(url: str) -> ssl.SSLContext:
+    """Return whose certificates count: those of SSL_CERT_FILE or SSL_CERT_DIR, else this system's."""
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        file = os.environ.get("SSL_CERT_FILE", "")
+        why = _of_tls(error) if isinstance(error, ssl.SSLError) else _named(error)
+        raise failure(
+            Code.SERVICE_UNTRUSTED,
+            f"no certificate of `{url}` can be checked: SSL_CERT_FILE names `{file}`, which can't be used ({why}). "
+            "Name a file of certificates in PEM form there, or unset it.",
+        ) from error
 
 
 def is_loopback(host: str) -> bool:
