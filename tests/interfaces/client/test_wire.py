@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.interfaces.client.scripted import Script, answer, hang_up, problem, say_nothing
-from tests.servers.nginx import new_certificate
+from tests.servers.nginx import Certificate, new_certificate
 
 from headrace.client import Headrace, HeadraceError, HttpHeadrace, wire
 from headrace.client import models as m
@@ -203,14 +203,21 @@ async def test_an_address_of_https_where_plain_http_is_spoken_is_told_to_be_http
     assert "not permitted" not in told.detail
 
 
+def folder_of(certificate: Certificate) -> Path:
+    """Make a folder of certificates, as SSL_CERT_DIR names it."""
+    command = ["openssl", "x509", "-noout", "-hash", "-in", str(certificate.chain)]
+    name = subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
+    folder = certificate.chain.with_name("folder")
+    folder.mkdir()
+    (folder / f"{name}.0").symlink_to(certificate.chain)
+    return folder
+
+
 async def test_the_certificate_that_the_environment_names_counts_for_this_host_and_its_proxy_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     certificate = new_certificate(tmp_path)
-    (tmp_path / "folder").mkdir()
-    named = ["openssl", "x509", "-noout", "-hash", "-in", str(certificate.chain)]
-    name = subprocess.run(named, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
-    (tmp_path / "folder" / f"{name}.0").symlink_to(certificate.chain)
+    folder = folder_of(certificate)
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(certificate.chain, certificate.key)
     script = Script("", [answer(ME)] * 2)
@@ -220,7 +227,7 @@ async def test_the_certificate_that_the_environment_names_counts_for_this_host_a
         monkeypatch.delenv(variable, raising=False)
     async with await asyncio.start_server(script.serve, "127.0.0.1", 0, ssl=tls) as server:
         url = f"https://localhost:{server.sockets[0].getsockname()[1]}"
-        for variable, value in (("SSL_CERT_FILE", certificate.chain), ("SSL_CERT_DIR", tmp_path / "folder")):
+        for variable, value in (("SSL_CERT_FILE", certificate.chain), ("SSL_CERT_DIR", folder)):
             with monkeypatch.context() as environment:
                 environment.setenv(variable, str(value))
                 async with HttpHeadrace(url) as port:
