@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import os
 import subprocess
 import tarfile
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -251,6 +254,42 @@ def test_a_backup_says_when_the_authority_key_is_not_in_it(tmp_path: Path) -> No
         code, said = run_here("backup", tmp_path / name, "--data", data)
         assert (code, f"The authority key {key.public} is not there" in said) == (0, True), said
         SigningKey.load_or_create(data / "authority.key")  # another one is not it
+
+
+def belongs_to_another(key: Path) -> None:
+    key.chmod(0o644)  # what any account can do, and `SigningKey.load` refuses as well
+    if os.geteuid() == 0:
+        os.chown(key, 4242, 4242)
+
+
+def lies_elsewhere(key: Path) -> None:
+    key.symlink_to(key.rename(key.with_name("elsewhere")))
+
+
+@pytest.mark.parametrize("change", [belongs_to_another, lies_elsewhere])
+def test_a_backup_that_holds_the_authority_key_says_so_whoever_may_read_its_file(
+    change: Callable[[Path], None], tmp_path: Path
+) -> None:
+    key = folder_of_service(data := tmp_path / "data")
+    change(data / "authority.key")
+    code, said = run_here("backup", file := tmp_path / "backup", "--data", data)
+    assert (code, "all keys: keep it safe" in said, "is not there" in said) == (0, True, False), said
+    with tarfile.open(file) as tar, tempfile.TemporaryDirectory() as folder:
+        tar.extract("authority.key", folder, filter="data")
+        held = Path(folder, "authority.key")
+        assert SigningKey.from_pem(held.read_bytes(), held).public == key.public
+
+
+def test_a_backup_names_a_key_in_it_that_it_cannot_read_or_that_came_before(tmp_path: Path) -> None:
+    former = folder_of_service(data := tmp_path / "data")
+    after = SigningKey.from_seed(b"a" * 32)
+    now = datetime(2026, 11, 27, tzinfo=UTC)
+    KeyChain(former.public).followed_by(after, former, now, timedelta(days=7)).written(data)
+    code, said = run_here("backup", tmp_path / "one", "--data", data)
+    assert (code, f"`authority.key` in the backup is {former.public}" in said) == (0, True), said
+    (data / "authority.key").write_text("-----BEGIN ENCRYPTED PRIVATE KEY-----")
+    code, said = run_here("backup", tmp_path / "two", "--data", data)
+    assert (code, "can sign as the service" in said, "is not in the backup" in said) == (0, True, False), said
 
 
 def test_a_store_of_an_earlier_version_is_neither_read_nor_changed(tmp_path: Path, postgres: Postgres) -> None:

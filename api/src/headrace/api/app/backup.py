@@ -119,6 +119,7 @@ def _backup(file: Path, data: Path) -> str:
                 tar.add(folder / HEADS, HEADS)
             tar.add(folder / STORE, STORE)
             _add_files(tar, data)
+            held = frozenset(tar.getnames())
         with file.open("rb") as written:
             os.fsync(written.fileno())
         sync_folder(file.parent)
@@ -126,7 +127,7 @@ def _backup(file: Path, data: Path) -> str:
         file.unlink()
         raise
     said = f"`{file}` holds `{shown(source)}` ({rows:,} rows, {events:,} audit events), the lists and "
-    return said + _keys_in(data, chain) + _not_of_the_service(data, file)
+    return said + _keys_in(data, chain, held) + _not_of_the_service(data, file)
 
 
 def _add_files(tar: tarfile.TarFile, data: Path) -> None:
@@ -136,15 +137,28 @@ def _add_files(tar: tarfile.TarFile, data: Path) -> None:
                 tar.add(path, path.relative_to(data).as_posix(), recursive=False)
 
 
-def _keys_in(data: Path, chain: KeyChain) -> str:
-    """Say which keys a backup holds, and what has to be kept beside it."""
-    for path in (data / AUTHORITY_KEY, data / NEXT_AUTHORITY_KEY):
-        with suppress(OSError, SealError):
-            if SigningKey.load(path).public == chain.public:
-                return "all keys: keep it safe"
+def _keys_in(data: Path, chain: KeyChain, held: frozenset[str]) -> str:
+    """Say which keys a backup with files of these names holds, and what has to be kept beside it."""
+    more = unread = ""
+    for name in sorted(held & {AUTHORITY_KEY, NEXT_AUTHORITY_KEY}):
+        try:
+            # Whoever may read the file in the folder: everybody who has the backup reads the one in there.
+            public = SigningKey.from_pem((data / name).read_bytes(), data / name).public
+        except (OSError, SealError):
+            unread = unread or f"`{name}`"
+            continue
+        if public == chain.public:
+            return "all keys: keep it safe"
+        if public in chain.keys:
+            more += f". `{name}` in the backup is {public}, which came before: nodes may still obey it"
+    if unread:
+        return (
+            f"the keys in `{data}`: keep it safe. {unread} is in it and can't be read as a key here, so it may be the "
+            f"authority key {chain.public}: whoever has such a backup can sign as the service"
+        )
     return (
         f"the keys in `{data}`: keep it safe. The authority key {chain.public} is not there (HEADRACE_AUTHORITY_KEY or "
-        "`headrace signer` has it), so it is not in the backup: see to it that it is kept apart"
+        f"`headrace signer` has it), so it is not in the backup: see to it that it is kept apart{more}"
     )
 
 

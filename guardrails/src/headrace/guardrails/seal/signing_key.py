@@ -55,7 +55,12 @@ class SigningKey:
 
         `shared_with_group`: its group may read it, too. systemd's credentials look like that.
         """
-        return cls._of(_key_of(path, read_private_file(path, shared_with_group=shared_with_group)))
+        return cls.from_pem(read_private_file(path, shared_with_group=shared_with_group), path)
+
+    @classmethod
+    def from_pem(cls, text: bytes, path: Path) -> "SigningKey":
+        """Take the key (PKCS #8 PEM) that the text of `path` is; raises `SealError` (`key_file_unreadable`)."""
+        return cls._of(_key_of(path, text))
 
     def sign(self, type: str, body: bytes) -> str:  # noqa: A002 - the word of the format
         """Sign a body under its document type; the signature in base64url without padding."""
