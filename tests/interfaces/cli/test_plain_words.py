@@ -531,6 +531,41 @@ def test_what_did_not_arrive_is_not_said_to_be_hopeless_beside_a_retry(script: S
     assert "Once that is gone: headrace retry tr_1" in out, (out, told)
 
 
+OUTRIGHT = {"title": "x", "status": 502, "code": "no_data_path", "detail": "No node can reach the other one."}
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "said", "ends"),
+    [
+        ("queued", {}, "is queued and has not ended: 0 of 3 files arrived, no file has failed so far.", 0),
+        ("running", {}, "is running and has not ended: 0 of 3 files arrived", 0),
+        ("paused", {}, "is paused and has not ended", 0),
+        ("waiting", {"state_reason": "node b is away"}, "is waiting (node b is away) and has not ended", 0),
+        ("canceled", {}, "was canceled, and no file failed by itself: 0 of 3 files arrived.", 1),
+        ("failed", {"error": OUTRIGHT}, "failed as a whole, and no file by itself: 0 of 3 files arrived. No node", 1),
+        ("partial", {}, "0 of 3 files arrived, and no list says which did not.", 6),
+    ],
+)
+def test_no_file_that_failed_is_called_success_of_a_complete_transfer_alone(  # noqa: PLR0913, PLR0917 - cases
+    state: str, more: dict[str, Any], said: str, ends: int, script: Script, tmp_path: Path
+) -> None:
+    script.answers = [answer(transfer(state, files_done=0) | more), answer({"items": []})]
+    code, out, told = ran(["failed", "tr_1"], tmp_path, script.url)
+    shown = " ".join((out + told).split())
+    assert (code, said in shown, "Every file arrived" in shown) == (ends, True, False), shown
+    script.answers = [answer(transfer("complete")), answer({"items": []})]
+    code, out, told = ran(["failed", "tr_1"], tmp_path, script.url)
+    assert (code, "Every file arrived." in out + told) == (0, True)
+
+
+def test_files_that_failed_before_a_retry_that_runs_ask_for_no_other_retry(script: Script, tmp_path: Path) -> None:
+    failed = {"path": "a", "error": "no_space", "message": "the disk is full", "retry": True}
+    script.answers = [answer(transfer("running")), answer({"items": [failed]})]
+    _, out, told = ran(["failed", "tr_1"], tmp_path, script.url)
+    shown = " ".join((out + told).split())
+    assert ("the transfer is running and has not ended" in shown, "headrace retry" in shown) == (True, False), shown
+
+
 def test_several_refusals_of_a_new_password_end_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = iter(["short", "aaaaaaaaaaaaaaa", "ada ada ada ada", "password12345", "seven gates hold the water"])
     monkeypatch.setattr(people, "_password", lambda **_: next(chosen))

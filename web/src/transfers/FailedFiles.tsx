@@ -23,7 +23,7 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
       />
       {failed.isPending && <Loading />}
       {failed.isError && <Failure error={failed.error} again={() => void failed.refetch()} />}
-      {failed.isSuccess && shown.length === 0 && <Empty title={t("failed.none")}>{t("failed.none.detail")}</Empty>}
+      {failed.isSuccess && shown.length === 0 && <Empty title={t("failed.none")}>{meaning(transfer)}</Empty>}
       {shown.length > 0 && (
         <Listing part label={t("failed.title")} heads={[t("failed.path"), t("failed.why"), t("failed.retry")]}>
           {shown.map(({ path, error, message, retry, advice }) => (
@@ -52,4 +52,24 @@ export function FailedFiles({ transfer }: { transfer: Transfer }) {
       )}
     </Card>
   );
+}
+
+/** What it means that no file is listed: only of a complete transfer that every file arrived. */
+function meaning({ state, progress: { files_done: done, files_total: total } }: Transfer): string {
+  const arrived = { done: count(done), total: count(total) };
+  switch (state) {
+    case "complete":
+      return t("failed.none.complete");
+    case "partial":
+      return t("failed.none.partial", arrived);
+    case "failed":
+      return t("failed.none.failed", arrived);
+    case "canceled":
+      return t("failed.none.canceled", arrived);
+    case "queued":
+    case "running":
+    case "waiting":
+    case "paused":
+      return t("failed.none.detail", arrived);
+  }
 }

@@ -159,3 +159,23 @@ it("each failed file shows its reason and what to do", () => {
     for (const text of texts) expect(row?.textContent).toContain(text);
   }
 });
+
+it.each([
+  ["waiting", "has not ended: 0 of 2 files arrived so far"],
+  ["failed", "failed as a whole, and no file by itself: 0 of 2 arrived"],
+  ["canceled", "was canceled, and no file failed by itself: 0 of 2 arrived"],
+  ["partial", "no list says which did not"],
+  ["complete", "Every file arrived."],
+] as const)("that no file of a %s transfer is listed means: %s", (state, meaning) => {
+  const client = new QueryClient({ defaultOptions: { queries: { staleTime: Infinity } } });
+  client.setQueryData(failedQuery("tr_1").queryKey, { pages: [{ items: [], next: null }], pageParams: [""] });
+  render(
+    <MantineProvider env="test">
+      <QueryClientProvider client={client}>
+        <FailedFiles transfer={steered({ state, progress: { ...progress, files_done: 0 } })} />
+      </QueryClientProvider>
+    </MantineProvider>,
+  );
+  expect(document.body.textContent).toContain(meaning);
+  expect(document.body.textContent.includes("Every file arrived.")).toBe(state === "complete");
+});

@@ -91,14 +91,16 @@ def _took(transfer: m.Transfer) -> str:
 def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedFile], *, more: bool) -> None:
     """List files that did not arrive, and the one command that sends them again."""
     if not failed:
-        command.out.say("Every file arrived.")
+        command.out.say(_none_failed(transfer))
         return
     command.out.show(table(("did not arrive", "why", "code"), ((f.path, f.message, f.error) for f in failed)))
     for code, advice in dict.fromkeys((one.error, one.advice) for one in failed if one.advice):
         command.out.say(f"{code}: {advice}")
     if more:
         command.out.say(f"There are more: headrace failed {transfer.id}")
-    if transfer.next_step.kind == "plan_again":
+    if transfer.state not in END_STATES:
+        command.out.say(f"That is of an attempt before: the transfer is {_now(transfer)} and has not ended.")
+    elif transfer.next_step.kind == "plan_again":
         command.out.say(transfer.next_step.message, "bold")
         helped = more or any(one.error != _NEVER_COPIED for one in failed)
         if helped and any(one.action == "retry" and one.allowed for one in transfer.allowed_actions):
@@ -107,6 +109,33 @@ def show_failed(command: Command, transfer: m.Transfer, failed: m.Page[m.FailedF
         command.out.say(f"After that, to send only these again: headrace retry {transfer.id}", "bold")
     else:
         command.out.say(f"A retry sends those again that it can help: headrace retry {transfer.id}", "bold")
+
+
+def _now(transfer: m.Transfer) -> str:
+    reason = f" ({visible(transfer.state_reason)})" if transfer.state_reason else ""
+    return f"{standing(transfer)}{reason}"
+
+
+def _none_failed(transfer: m.Transfer) -> str:
+    """Say what it means that no file is listed, which is no word of what arrived unless the transfer is complete."""
+    arrived = f"{transfer.progress.files_done:,} of {plural(transfer.progress.files_total, 'file')} arrived"
+    match transfer.state:
+        case m.TransferState.COMPLETE:
+            return "Every file arrived."
+        case m.TransferState.FAILED:
+            why = f" {transfer.error.detail} [{transfer.error.code}]" if transfer.error else ""
+            return f"The transfer failed as a whole, and no file by itself: {arrived}.{why}"
+        case m.TransferState.CANCELED:
+            return f"The transfer was canceled, and no file failed by itself: {arrived}."
+        case m.TransferState.PARTIAL:
+            return (
+                f"{arrived}, and no list says which did not. The receipt says what did: headrace status {transfer.id}"
+            )
+        case m.TransferState.QUEUED | m.TransferState.RUNNING | m.TransferState.WAITING | m.TransferState.PAUSED:
+            so_far = "no file has failed so far"
+            if transfer.progress.files_failed:
+                so_far = f"{plural(transfer.progress.files_failed, 'file')} failed so far, listed when its attempt ends"
+            return f"The transfer is {_now(transfer)} and has not ended: {arrived}, {so_far}."
 
 
 async def _later(events: AsyncIterator[m.TransferEvent], after: int) -> AsyncIterator[m.TransferEvent]:

@@ -256,11 +256,17 @@ def failed(
     def work(command: Command) -> Exit:
         found = command.wait(command.headrace.transfer(transfer))
         files = command.wait(command.headrace.failed_files(found.id, after=after, limit=limit))
-        show_failed(command, found, files, more=False)
+        if files or after is None:
+            show_failed(command, found, files, more=False)
+        else:
+            command.out.say("No more files follow on this page.")
         if files.next is not None:
             command.out.say(f"The next page: headrace failed {found.id} --after {files.next}")
         command.out.document(files)
-        return Exit.PARTIAL if files else Exit.DONE
+        if files:
+            return Exit.PARTIAL
+        # Only what has ended otherwise than complete is a failure: what still runs was asked about, not followed.
+        return exit_of_end(found) if found.state in END_STATES and after is None else Exit.DONE
 
     run(work, as_json=json)
 

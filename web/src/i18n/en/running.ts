@@ -48,7 +48,11 @@ export const running = {
 
   "failed.title": "Files and failures",
   "failed.none": "No file has failed",
-  "failed.none.detail": "Files that do not arrive are listed here with their reason.",
+  "failed.none.detail": "The transfer has not ended: {done} of {total} files arrived so far. Files that do not arrive are listed here with their reason.",
+  "failed.none.complete": "Every file arrived.",
+  "failed.none.partial": "{done} of {total} files arrived, and no list says which did not.",
+  "failed.none.failed": "The transfer failed as a whole, and no file by itself: {done} of {total} arrived.",
+  "failed.none.canceled": "The transfer was canceled, and no file failed by itself: {done} of {total} arrived.",
   "failed.more": "Show more failed files",
   "failed.path": "File",
   "failed.why": "Why",
