@@ -216,6 +216,28 @@ async def test_a_node_that_goes_away_and_comes_back_continues_by_itself(site: Si
 
 
 @pytest.mark.anyio
+async def test_while_a_transfer_waits_or_is_paused_there_is_no_rate_no_time_left_and_no_limit(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
+    await until_durable(site, transfer)
+    run = site.use_cases.submissions._scheduler._runs[transfer.id]  # noqa: SLF001 - what its nodes told last
+    await site.stop_node("right")
+    await until(site, transfer, "waiting", reason="right")
+    moving = {"rate_bps": 101_000_000, "streams": 4, "eta_s": 26, "eta_low_s": 20, "eta_high_s": 40}
+    # The end of an attempt may be heard only when its node is back: what was told of it stands until then.
+    run.progress, run.open = run.progress.model_copy(update={**moving, "limiter": "its rate ceiling"}), True
+    shown = [await site.ada.port.transfer(transfer.id), *(await site.ada.port.transfers())]
+    run.open = False
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="pause", reason="later"))
+    shown.append(await until(site, transfer, "paused"))
+    for one in shown:
+        told = one.progress
+        assert (told.rate_bps, told.streams, told.eta_s, told.eta_low_s, told.eta_high_s) == (0, 0, None, None, None)
+        assert (told.limiter, told.share) == ("", None), one.state
+        assert told.bytes_durable > 0
+
+
+@pytest.mark.anyio
 async def test_without_a_folder_for_its_results_a_transfer_waits_with_the_reason_and_goes_on(site: Site) -> None:
     expected = small_set(site)
     in_the_way = site.settings.data / "transfers"

@@ -300,3 +300,11 @@ def test_what_a_running_transfer_deletes_is_on_its_line_and_its_card(
     )  # fmt: skip
     assert progress_line(running).endswith(line)
     assert row in shown(transfer_card(running), width=200)
+
+
+def test_a_line_of_progress_names_no_rate_of_what_does_not_run() -> None:
+    waiting = m.Transfer(
+        id="tr_1", plan="pl_1", plan_digest=DIGEST, state=m.TransferState.WAITING, requester="anna", action="copy",
+        source="a:/x", destination="b:/x", created=AT, progress=m.Progress(files_total=4, files_done=1),
+    )  # fmt: skip
+    assert progress_line(waiting) == "waiting, 0 B of 0 B safe, 1 of 4 files"

@@ -202,7 +202,9 @@ def counted_line(transfer: m.Transfer) -> str:
 def progress_line(transfer: m.Transfer) -> str:
     """Return one line of progress: what is safe, how fast, how long still."""
     progress = transfer.progress
-    parts = [counted_line(transfer), bit_rate(progress.rate_bps)]
+    parts = [counted_line(transfer)]
+    if transfer.state == m.TransferState.RUNNING:
+        parts.append(bit_rate(progress.rate_bps))
     if progress.eta_s is not None:
         parts.append(f"about {duration(progress.eta_s)} left{before_deletes(transfer)}")
     if deletes := deleting(progress):

@@ -16,7 +16,7 @@ from headrace.api.transfers.attempts import ADVANCE, Attempts
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.diagnosis import TOO_EARLY
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.run_state import End, Run
+from headrace.api.transfers.run_state import End, Run, at_rest
 from headrace.api.transfers.state_machine import END_STATES, State
 from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
 from headrace.client import models as m
@@ -243,9 +243,11 @@ class Scheduler:
     # -- what people see --
 
     def progress(self, transfer: str) -> m.Progress | None:
-        """Return the live progress of a transfer under way."""
+        """Return the live progress of a transfer under way, without a rate while no attempt of it moves."""
         run = self._runs.get(transfer)
-        return run.progress if run else None
+        if run is None:
+            return None
+        return run.progress if run.moves else at_rest(run.progress)
 
     def diagnosis(self, transfer: str) -> m.Diagnosis | None:
         """Return what limits a transfer that moves now."""

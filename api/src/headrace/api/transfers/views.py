@@ -9,6 +9,7 @@ from headrace.api.store.tables_work import TransferEventRow, TransferRow
 from headrace.api.transfers.deadlines import own_hours
 from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.probe import summary as probe_summary
+from headrace.api.transfers.run_state import at_rest
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
@@ -22,7 +23,7 @@ def transfer_view(
     row: TransferRow, status: TransferStatus, caller: Principal, held: InForce, progress: m.Progress | None = None
 ) -> m.Transfer:
     """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
-    shown = progress or stored(m.Progress, row.progress)
+    shown = _of_now(status.state, progress or stored(m.Progress, row.progress))
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
     late = row.deadline is not None and at_risk(
         row.deadline, held.hours_of(row.qos_class, own_hours(row)), shown.eta_s, row.ended or status.now
@@ -69,6 +70,13 @@ def transfer_view(
 def event_view(row: TransferEventRow, transfer: m.Transfer | None = None) -> m.TransferEvent:
     """Show one entry of a transfer's history."""
     return m.TransferEvent(sequence=row.sequence, at=row.at, kind=row.kind, message=row.message, transfer=transfer)
+
+
+def _of_now(state: m.TransferState, progress: m.Progress) -> m.Progress:
+    """Leave out how fast it is and what limits it where it has not ended and does not run: what was true is not now."""
+    if state is m.TransferState.RUNNING or state in m.END_STATES:
+        return progress
+    return at_rest(progress).model_copy(update={"limiter": ""})
 
 
 def _why_late(row: TransferRow, progress: m.Progress, now: datetime) -> str:
