@@ -7,6 +7,7 @@ pub mod embedded;
 mod host;
 mod lister;
 pub mod mover;
+mod outage;
 mod results;
 
 use std::net::IpAddr;

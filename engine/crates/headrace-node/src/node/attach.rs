@@ -17,6 +17,7 @@ use tonic::transport::Channel;
 use super::host;
 use super::lister::{self, Opened};
 use super::mover::StopCause;
+use super::outage::{GOOD_STREAM, Outage};
 use super::{Dialer, Shared, results};
 use crate::blocking::blocking;
 use crate::convert::{AttemptId, missing_out, progress_out, root_out, violation};
@@ -33,8 +34,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Longest pause after the service answered and refused: somebody has to change something first.
 const LONGEST_PAUSE_REFUSED: Duration = Duration::from_secs(30);
-/// A stream that lasted so long was a good one: the next try comes soon.
-const GOOD_STREAM: Duration = Duration::from_secs(10);
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(20);
 /// Longest wait for the hub to take this node's reason not to stay.
 const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -60,10 +59,11 @@ pub(super) async fn run(
     mut closing: watch::Receiver<bool>,
 ) {
     let mut pauses = Pauses::default();
+    let mut outage = Outage::default();
     loop {
         let started = Instant::now();
         let problem = tokio::select! {
-            problem = attach(&shared, &mut dialer) => problem,
+            problem = attach(&shared, &mut dialer, &mut outage) => problem,
             _ = closing.wait_for(|closing| *closing) => return,
         };
         let _ = shared.attached.send_replace(Err(problem.clone()));
@@ -74,7 +74,9 @@ pub(super) async fn run(
             pauses = Pauses::default();
         }
         let pause = pauses.after(&problem);
-        tracing::warn!(code = %problem.code, "not attached, trying again in {pause:?}: {problem}");
+        if let Some(line) = outage.ended(&problem, pause, Instant::now()) {
+            tracing::warn!(code = %problem.code, "{line}");
+        }
         tokio::select! {
             () = tokio::time::sleep(jitter(pause)) => {}
             _ = closing.wait_for(|closing| *closing) => return,
@@ -108,12 +110,12 @@ impl Pauses {
 }
 
 /// A stream from its beginning to its end; gives the reason for the end.
-async fn attach(shared: &Arc<Shared>, dialer: &mut Dialer) -> Problem {
+async fn attach(shared: &Arc<Shared>, dialer: &mut Dialer, outage: &mut Outage) -> Problem {
     let (wire, local) = match dialer.dial(shared).await {
         Ok(connection) => connection,
         Err(problem) => return problem,
     };
-    match attach_over(shared, wire, local).await {
+    match attach_over(shared, wire, local, outage).await {
         Ok(problem) | Err(problem) => problem,
     }
 }
@@ -122,6 +124,7 @@ async fn attach_over(
     shared: &Arc<Shared>,
     wire: Box<dyn transport::Wire>,
     local: Option<IpAddr>,
+    outage: &mut Outage,
 ) -> Result<Problem, Problem> {
     let channel = transport::channel(wire).await?;
     let client = ControlClient::new(channel)
@@ -154,7 +157,9 @@ async fn attach_over(
         Some(to_node::Message::Goodbye(problem)) => return Err(problem.into()),
         _ => return Err(violation("a stream that does not begin with a welcome")),
     }
-    tracing::info!("attached to the service");
+    if let Some(line) = outage.over(Instant::now()) {
+        tracing::info!("{line}");
+    }
     let _ = shared.attached.send_replace(Ok(()));
     shared.attempts.ended.notify_one();
     let mut progress = tokio::time::interval(PROGRESS_INTERVAL);
