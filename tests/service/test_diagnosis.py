@@ -1,9 +1,12 @@
 """A real transfer says what limits it, from what its nodes and their kernels measured."""
 
 import asyncio
+import os
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
+from tests.servers.disk import mounted
 from tests.servers.site import Site
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
@@ -45,3 +48,27 @@ async def test_what_does_not_run_says_why(site: Site) -> None:
     ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/other")))
     assert ended.state is m.TransferState.COMPLETE
     assert (await site.ada.port.diagnose(ended.id)).limit in set(m.Limit)
+
+
+@pytest.mark.anyio
+async def test_after_a_full_disk_totals_are_those_of_the_plan_and_the_diagnosis_names_its_code(
+    quiet_site: Site, tmp_path: Path
+) -> None:
+    site = quiet_site
+    await site.start_node("left", [("lab", str(site.lab), "delete")])
+    with mounted(tmp_path / "small", "96m") as small:
+        await site.start_node("right", [("small", str(small), "delete")])
+        (site.lab / "set").mkdir()
+        (site.lab / "set" / "a").write_bytes(b"a" * 1_000_000)
+        (site.lab / "set" / "b").write_bytes(os.urandom(80_000_000))
+        plan = await site.ada.plan("lab:/set", "small:/copy", rate_limit_bps=400_000_000)
+        (small / "others").write_bytes(bytes(60_000_000))  # what fitted when it was planned fits no more
+        ended = await site.ada.end_of(await site.ada.submit(plan))
+        assert ended.state is m.TransferState.PARTIAL, ended.summary
+        told = ended.progress
+        assert (told.bytes_total, told.bytes_durable, told.bytes_failed) == (81_000_000, 1_000_000, 80_000_000)
+        assert "A retry sends it again, whole." in ended.next_step.message
+        found = await site.ada.port.diagnose(ended.id)
+        assert "1 file did not arrive: 1 `no_space`" in found.said
+        assert "Free space" in found.remedy[0]
+        await site.stop_node("right")

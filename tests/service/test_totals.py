@@ -25,6 +25,17 @@ def test_the_counts_that_stay_are_the_signed_ones_whatever_was_counted_on_the_wa
     )
 
 
+def test_what_was_thrown_away_of_a_file_that_failed_counts_as_not_arrived() -> None:
+    counted = m.Progress(files_total=2, bytes_total=419, bytes_durable=251, at=AT)
+    final = Totals(files=1, bytes=100, identical=0, failed=1, resent=0).final(counted, resent_before=0, for_good=0)
+    assert (final.bytes_total, final.bytes_durable, final.bytes_failed) == (419, 100, 319)
+    # A retry of the failed file alone counts no more than that one; what arrived before it stays in the total.
+    again = m.Progress(files_total=1, bytes_total=319, bytes_durable=151, at=AT)
+    totals = Totals(files=1, bytes=100, identical=0, failed=1, resent=0, bytes_before=100)
+    final = totals.final(again, resent_before=0, for_good=0)
+    assert (final.bytes_total, final.bytes_durable, final.bytes_failed) == (419, 100, 319)
+
+
 def test_sources_of_a_move_that_stay_are_counted_and_said_with_their_reasons() -> None:
     kept = (
         m.KeptSources(reason=m.KeptReason.CHANGED, count=1, detail="it changed after it was copied"),

@@ -117,6 +117,14 @@ def test_what_may_be_done_asks_the_state_machine_once_for_each_wish(monkeypatch:
     assert sorted(asked) == sorted(Wish)
 
 
+def test_a_retry_of_files_that_did_not_arrive_is_not_said_to_go_on_within_them() -> None:
+    partial = replace(FAILED, state=m.TransferState.PARTIAL, failed=1)
+    assert next_step(partial, ADA).message == "1 file did not arrive. A retry sends it again, whole."
+    several = next_step(replace(partial, failed=2), ADA).message
+    assert several == "2 files did not arrive. A retry sends them again, each whole."
+    assert next_step(FAILED, ADA).message == "It failed. A retry goes on where it stopped."
+
+
 @pytest.mark.parametrize(
     ("transfer", "caller", "kind", "by"),
     [

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,12 +24,13 @@ from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.store_trouble import log_trouble
-from headrace.api.transfers.diagnosis import after_failure
+from headrace.api.transfers.diagnosis import after_failed_files, after_failure
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.probe import files_moved, files_of_legs, measured_leg, stored_legs
 from headrace.api.transfers.receipts import require_whole_move, totals_of
 from headrace.api.transfers.run_state import (
     ATTEMPT_UNKNOWN,
+    STATE_FAILED,
     Begun,
     End,
     Refusal,
@@ -55,7 +58,9 @@ _NO_END = {"code": "", "message": "", "statements": ""}
 _RENEW_AGAIN = timedelta(seconds=5)
 _PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE, Code.QOS_UNREADABLE})
 """What is waited for until `Signer.halted`, or what is in force of links, says that it is over."""
-_STATE_FAILED = "state_failed"
+_CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_MOST_CODES = 64
+"""Codes of failed files that are told apart; an engine has fewer."""
 _NOT_STORED = (
     "what the nodes say of the end of this transfer can't be stored, so there is no receipt; look at the nodes before "
     "you use the data"
@@ -184,7 +189,7 @@ class Attempts:
             share = await self._parts.shares.begin(run)
             await self._start(run, begun, results, share)
         except OSError as error:
-            run.end = run.end or End("failed", _STATE_FAILED, _NO_FOLDER.format(error.strerror), retryable=True)
+            run.end = run.end or End("failed", STATE_FAILED, _NO_FOLDER.format(error.strerror), retryable=True)
         except EngineError as error:
             run.end = run.end or End.failed(error)
         finally:
@@ -283,7 +288,7 @@ class Attempts:
         """Verify the nodes' statements, make the receipt, and end the transfer with it."""
         try:
             checked = await self._parts.receipts.check(run, end)
-            for_good = await asyncio.to_thread(_for_good, end.failed_list) if end.failed_list else 0
+            failed, for_good = await asyncio.to_thread(_failed_in, end.failed_list) if end.failed_list else ({}, 0)
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
                 row.ended = self._core.clock()
@@ -291,6 +296,9 @@ class Attempts:
                 require_whole_move(row, plan, totals)
                 run.progress = totals.final(run.progress, run.resent_before, for_good)
                 await self._close_attempt(tx, row, run, end)
+                if failed and totals.failed:
+                    before = m.Diagnosis.model_validate_json(row.diagnosis) if row.diagnosis else None
+                    row.diagnosis = after_failed_files(before, row.id, failed).model_dump_json()
                 receipt = await self._parts.receipts.make(tx, row, plan, checked, totals)
                 row.receipt = receipt.id
                 await self._core.audit.append(
@@ -358,7 +366,8 @@ class Attempts:
                     m.Diagnosis.model_validate_json(row.diagnosis),
                     m.Problem.model_validate_json(row.error),
                 )
-                row.diagnosis = after_failure(found, problem.code).model_dump_json()
+                last = run.end.code if run.end is not None else ""
+                row.diagnosis = after_failure(found, problem.code, last).model_dump_json()
             await settle(tx, row.id, run.moved_bytes, files_of_legs(run.legs) + files_moved(run.progress))
             await self._core.jobs.done(tx, ADVANCE, row.id)
         elif run.moved_bytes:
@@ -422,9 +431,16 @@ def _require_wish(row: TransferRow, standing: Standing) -> None:
         raise WishChanged
 
 
-def _for_good(failed_list: Path) -> int:
-    """Count the failed files for which a retry alone does not help."""
+def _failed_in(failed_list: Path) -> tuple[Mapping[str, int], int]:
+    """Count the failed files by their code, and those for which a retry alone does not help."""
+    codes, for_good = Counter[str](), 0
     if not failed_list.is_file():
-        return 0
+        return codes, 0
     with failed_list.open(encoding="utf-8") as lines:
-        return sum(not json.loads(line)["retry"] for line in lines)
+        for line in lines:
+            entry = json.loads(line)
+            # A node wrote it: what is no code may be a name.
+            code = entry["error"] if _CODE.fullmatch(entry["error"]) else "unknown"
+            codes[code if code in codes or len(codes) < _MOST_CODES else "other"] += 1
+            for_good += not entry["retry"]
+    return codes, for_good

@@ -7,10 +7,11 @@ The first rule that holds is the verdict; its evidence is what the nodes and the
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, Literal
 
+from headrace.api.transfers.advice import ADVICE
 from headrace.api.transfers.samples import Between
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural
@@ -43,6 +44,8 @@ _FEW: Final = 4
 _ROUND: Final = 10
 """From here on figures are said without a fraction."""
 _SIDES: Final[tuple[Literal["source", "destination"], ...]] = ("source", "destination")
+_MOST_CODES: Final = 4
+"""So many codes of failed files are named."""
 _WIDER: Final = 4
 """How much more rate a larger window is made for."""
 
@@ -85,13 +88,28 @@ def at_rest_diagnosis(transfer: str, state: str, reason: str, limit: Limit = Lim
     return m.Diagnosis(transfer=transfer, limit=limit, where="service", said=said)
 
 
-def after_failure(found: m.Diagnosis, code: str) -> m.Diagnosis:
-    """Say first how a transfer ended; it advises nothing, because no more speed lets it arrive.
+def after_failure(found: m.Diagnosis, code: str, last: str = "") -> m.Diagnosis:
+    """Say first how a transfer ended, with the code of its last attempt; it advises nothing: no more speed helps.
 
     The code and not the message, which may name files.
     """
-    said = f"it failed (`{code}`; its error says more). Before that, {found.said}"
+    codes = f"`{code}`, its last attempt by `{last}`" if last and last != code else f"`{code}`"
+    said = f"it failed ({codes}; its error says more). Before that, {found.said}"
     return found.model_copy(update={"limit": Limit.NOT_RUNNING, "where": "", "said": said, "remedy": []})
+
+
+def after_failed_files(found: m.Diagnosis | None, transfer: str, failed: Mapping[str, int]) -> m.Diagnosis:
+    """Say first that files of a transfer did not arrive, how many by which code, and what to do about the most."""
+    codes = sorted(failed, key=lambda code: (-failed[code], code))
+    named = ", ".join(f"{failed[code]:,} `{code}`" for code in codes[:_MOST_CODES])
+    more = ", and others" if len(codes) > _MOST_CODES else ""
+    said = (
+        f"{plural(sum(failed.values()), 'file')} did not arrive: {named}{more}; `headrace failed {transfer}` lists them"
+    )
+    found = found or m.Diagnosis(transfer=transfer, limit=Limit.UNKNOWN, said="")
+    said = f"{said}. Of its speed: {found.said}" if found.said else said
+    advice = [ADVICE[code] for code in codes[:1] if code in ADVICE]
+    return found.model_copy(update={"said": said, "remedy": [*advice, *found.remedy]})
 
 
 def stalled(found: m.Diagnosis, since: datetime, now: datetime) -> m.Diagnosis:

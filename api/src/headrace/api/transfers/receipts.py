@@ -78,10 +78,14 @@ class Totals:
     """Whether what has arrived was deleted at its source, but for what was kept there."""
     changed: int = 0
     """Files that changed after they were listed, and arrived as they were later."""
+    bytes_before: int = 0
+    """Of the bytes, those that earlier attempts copied, which an attempt for failed files alone does not count."""
 
     def final(self, counted: m.Progress, resent_before: int, for_good: int) -> m.Progress:
         """Return the progress that stays: signed counts; what failed for good, and how large, the node counted."""
-        left = max(0, counted.bytes_total - counted.bytes_durable) if self.failed else 0
+        # Not by what was durable: that counts what a node has thrown away of a file that it gave up.
+        arrived = max(0, min(counted.bytes_durable, self.bytes - self.bytes_before))
+        left = max(0, counted.bytes_total - arrived) if self.failed else 0
         kept = stored(sum(kept.count for kept in self.kept))
         return m.Progress(
             files_total=self.files + self.failed,
@@ -245,6 +249,7 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         to_trash=bool(checked.trash),
         moves=bool(plan.execution["delete_source"]),
         changed=changed_in([*before, checked.destination]),
+        bytes_before=_sum(before, "bytes"),
     )
 
 

@@ -26,6 +26,8 @@ from headrace.engine import AttemptEnded, AttemptProgress, AttemptSide, EngineEr
 from headrace.guardrails import GuardrailError, OpenHours, ReleasedPlan
 
 ATTEMPT_UNKNOWN = "attempt_unknown"
+STATE_FAILED = "state_failed"
+"""The engine's code of a node that can't use its own state folder."""
 _SAMPLES = 8
 """Samples that a verdict looks at: those of the last seconds."""
 _SAMPLED_EVERY = timedelta(milliseconds=900)

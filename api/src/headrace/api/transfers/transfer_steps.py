@@ -198,8 +198,12 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
     if transfer.hopeless:
         return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")
+    retry = "A retry goes on where it stopped."
+    if transfer.failed:
+        # A node keeps nothing of a file that it gave up.
+        retry = f"A retry sends {'it again, whole' if transfer.failed == 1 else 'them again, each whole'}."
     may = _may(transfer, caller, "retry")
-    return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} A retry goes on where it stopped.")
+    return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} {retry}")
 
 
 # -- what stands against an action --
