@@ -548,7 +548,8 @@ async def test_nodes_hold_a_transfer_to_the_ceiling_of_its_class_and_its_diagnos
 async def test_a_deadline_that_a_link_cannot_hold_beside_others_is_infeasible_and_says_who_would_give_way(
     site: Site,
 ) -> None:
-    slow_s = large_set(site) * 8 / SLOW_BPS
+    # So long that what planning takes on a busy machine is little of it.
+    slow_s = large_set(site, files=256) * 8 / SLOW_BPS
     await put_in_force(site, LINKED.replace("80_000_000", str(2 * SLOW_BPS)))
 
     async def planned(person: Person, name: str, slow: float, rate: int | None = None) -> m.Plan:
