@@ -202,7 +202,9 @@ async def test_nobody_is_told_to_end_a_process_that_asks_or_has_ended(of_whom: s
         url = f"https://127.0.0.1:{free.getsockname()[1]}"
     asked = Relay(lambda: Peer(url, ssl.create_default_context(), "", NAME, pid), SITE, [OWN], 60)
     [said] = (await ready(asked, "")).json()["said"]
+    known = await ready(asked, "the database can't be asked")
     await asked.close()
+    assert known.json()["said"] == ["the database can't be asked"], "what is known to be the trouble comes alone"
     assert ("kill -9" in said) is (of_whom in {"lives", "elsewhere"})
     assert (NAME in said) is (of_whom != "this")
     assert ("has ended" in said) is (of_whom == "ended")
