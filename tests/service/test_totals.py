@@ -17,6 +17,7 @@ def test_the_counts_that_stay_are_the_signed_ones_whatever_was_counted_on_the_wa
         files_total=3,
         files_done=3,
         files_identical=1,
+        identical_by="size-mtime",
         bytes_total=300,
         bytes_received=300,
         bytes_durable=300,
@@ -44,7 +45,7 @@ def test_sources_of_a_move_that_stay_are_counted_and_said_with_their_reasons() -
     totals = Totals(files=3, bytes=300, identical=0, failed=0, resent=0, kept=kept)
     assert totals.final(m.Progress(at=AT), resent_before=0, for_good=0).sources_kept == 2001
     assert totals.sentence("complete", "in 1 s", "at-rest") == (
-        "complete: 3 files there (3 copied, 300 bytes), in 1 s, verified at-rest. "
+        "complete: 3 files there (3 copied and verified at-rest, 300 bytes), in 1 s. "
         "Sources that stay: 1 changed after the copy, 2,000 left when the transfer was stopped."
     )
 
@@ -54,8 +55,27 @@ def test_what_a_sync_deleted_is_counted_and_said() -> None:
     final = totals.final(m.Progress(at=AT), resent_before=0, for_good=0)
     assert (final.deleted, final.deleted_to_trash) == (1, False)
     assert totals.sentence("complete", "in 1 s", "at-rest") == (
-        "complete: 3 files there (3 copied, 300 bytes; 1 entry deleted at the destination), in 1 s, verified at-rest."
+        "complete: 3 files there (3 copied and verified at-rest, 300 bytes; 1 entry deleted at the destination), "
+        "in 1 s."
     )
+
+
+def test_only_what_was_copied_is_called_verified() -> None:
+    """What is taken as the same by size and time was not read; what has the same checksum was."""
+    said = Totals(files=3, bytes=300, identical=1, failed=0, resent=0).sentence("complete", "in 1 s", "in-transit")
+    assert said == (
+        "complete: 3 files there (2 copied and verified in-transit, 300 bytes; "
+        "1 taken as the same by size and time, not read), in 1 s."
+    )
+    none = Totals(files=3, bytes=0, identical=3, failed=0, resent=0)
+    assert "verified" not in none.sentence("complete", "in 1 s", "in-transit")
+    assert "verified" not in Totals(files=0, bytes=0, identical=0, failed=0, resent=0).sentence(
+        "complete", "", "at-rest"
+    )
+    read = Totals(files=3, bytes=0, identical=3, failed=0, resent=0, by_checksum=True)
+    said = read.sentence("complete", "in 1 s", "in-transit")
+    assert said == "complete: 3 files there (0 copied, 0 bytes; 3 have the same checksum already), in 1 s."
+    assert read.final(m.Progress(at=AT), resent_before=0, for_good=0).identical_by == "checksum"
 
 
 def test_what_changed_while_it_was_copied_is_said() -> None:

@@ -388,7 +388,7 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
     assert again.state is m.TransferState.COMPLETE, again.summary
     said = [one.message for one in await site.ada.port.transfer_events(ended.id) if one.kind == "retry"]
     assert said == ["tried again by ada: “the folder is gone”"]
-    assert " with the waits), " in (await site.ada.port.receipt(ended.id)).summary
+    assert " with the waits)." in (await site.ada.port.receipt(ended.id)).summary
     assert arrived(site.archive / "copy") == arrived(site.lab / "set")
 
 
@@ -651,8 +651,11 @@ async def test_what_was_there_already_is_counted_as_there_and_not_as_copied(site
     again = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
     assert (again.progress.files_done, again.progress.files_identical) == (3, 3)
     said = (await site.ada.port.receipt(again.id)).summary
-    assert said.startswith("complete: 3 files there (0 copied, 0 bytes; 3 the same already), in "), said
-    assert "(0 bytes copied, 3 the same already)" in again.summary
+    unread = "3 taken as the same by size and time, not read"
+    assert said.startswith(f"complete: 3 files there (0 copied, 0 bytes; {unread}), in "), said
+    assert f"3 of 3 files are there (0 copied, 0 bytes; {unread})" in again.summary
+    assert again.next_step.message == f"It is complete: {unread}."
+    assert "verified" not in f"{said}{again.summary}{again.next_step.message}"
 
 
 @pytest.mark.anyio

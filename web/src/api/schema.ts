@@ -4527,6 +4527,11 @@ export interface components {
              */
             files_total: number;
             /**
+             * Identical By
+             * @description how those are known to be the same: by size and time, and they were not read, or by checksum; missing where this is not known yet
+             */
+            identical_by?: ("size-mtime" | "checksum") | null;
+            /**
              * Limiter
              * @default
              */

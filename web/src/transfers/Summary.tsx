@@ -81,6 +81,7 @@ function figures(transfer: Transfer, ended: boolean): (readonly [string, ReactNo
   const { state, progress, rate_ceiling_bps: ceiling } = transfer;
   const rows: (readonly [string, ReactNode])[] = [
     [t("figure.files"), t("figure.files.of", { done: count(progress.files_done), total: count(progress.files_total) })],
+    ...(progress.identical_by == null ? [] : [[t(`figure.same.${progress.identical_by}`), count(progress.files_identical)] as const]),
     [t("figure.failed"), count(progress.files_failed)],
     ...(progress.bytes_failed > 0 ? [[t("figure.bytesFailed"), bytes(progress.bytes_failed)] as const] : []),
     ...(progress.average_bps == null ? [] : [[t("figure.average"), rate(progress.average_bps)] as const]),

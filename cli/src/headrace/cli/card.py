@@ -20,6 +20,7 @@ from headrace.client.text import (
     deletions,
     duration,
     plural,
+    same_already,
     sentence,
     visible,
 )
@@ -202,7 +203,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     _add_times(grid, transfer.hours, transfer.deadline, at_risk=transfer.deadline_at_risk)
     for name, said, style in _promised_rows(transfer):
         grid.add_row(name, Text(visible(said), style=style))
-    same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
+    same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
     if progress.rate_bps or progress.eta_s is not None:

@@ -21,6 +21,7 @@ from headrace.client.text import (
     deletions,
     duration,
     plural,
+    same_already,
     visible,
 )
 
@@ -75,7 +76,7 @@ def _there(progress: m.Progress) -> str:
     copied = (
         f"{byte_size(progress.bytes_durable)} copied" if progress.files_identical else byte_size(progress.bytes_durable)
     )
-    same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
+    same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
     return f"{plural(progress.files_done, 'file')}{same}, {copied}"
 
 

@@ -82,6 +82,23 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def same_already(count: int, by: str | None) -> str:
+    """Say why files count as there that were not copied, or nothing: without a checksum none was read."""
+    if not count:
+        return ""
+    if by == "checksum":
+        return f"{count:,} {'has' if count == 1 else 'have'} the same checksum already"
+    if by is None:
+        return f"{count:,} the same already"
+    return f"{count:,} taken as the same by size and time, not read"
+
+
+def copied_and_same(copied: int, size: str, same: str, how: str = "") -> list[str]:
+    """Say what was copied, and verified (`how`) with it, and what was the `same`: only what was copied is verified."""
+    verified = f" and verified {how}".rstrip() if copied else ""
+    return [f"{copied:,} copied{verified}, {size}", *([same] if same else ())]
+
+
 def deletions(count: int, *, to_trash: bool) -> str:
     """Say what was deleted at a destination, files and folders together; empty when nothing was."""
     if not count:

@@ -18,6 +18,7 @@ from headrace.client.text import (
     deletions,
     plural,
     quoted,
+    same_already,
     sentence,
     visible,
 )
@@ -318,7 +319,7 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     """Say a transfer in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     progress = transfer.progress
     said = f"Transfer {transfer.id} from {quoted(transfer.source)} to {quoted(transfer.destination)}"
-    same = f" ({progress.files_identical:,} the same already)" if progress.files_identical else ""
+    same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
     files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}{same}"
     safe = (
         f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} copied and safe at the destination"

@@ -70,6 +70,8 @@ export const running = {
   "figure.failed": "Files failed",
   "figure.files": "Files safe",
   "figure.files.of": "{done} of {total}",
+  "figure.same.size-mtime": "Taken as the same by size and time, not read",
+  "figure.same.checksum": "The same checksum already",
   "figure.rate": "Rate now",
   "figure.resent": "Sent again",
   "figure.sourcesKept": "Sources that stay",
@@ -96,7 +98,7 @@ export const running = {
   "receipt.verify": "Anybody can check it without this service:",
   "receipt.field.files": "Files",
   "receipt.field.bytes": "Bytes",
-  "receipt.field.verified": "Verified",
+  "receipt.field.verified": "What was copied is verified",
   "receipt.field.words": "In the words",
   "receipt.field.policy": "Policy version",
 

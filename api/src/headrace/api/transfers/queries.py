@@ -37,6 +37,7 @@ from headrace.api.transfers.transfer_steps import TransferStatus, kept_of
 from headrace.api.transfers.views import event_view, transfer_view
 from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
+from headrace.client.text import same_already
 from headrace.guardrails import Unreleased
 
 _PLAN_CEILING = as_json(PlanRow.card)["intent"]["rate_limit_bps"].as_integer().label("rate_limit_bps")
@@ -455,6 +456,7 @@ class Transfers:
     def _status(self, row: TransferRow, dependent: "_Dependent") -> TransferStatus:
         plan, (failed, for_good) = dependent.plans.get(row.plan), _failed(row)
         consent_until = plan.expires if plan and plan.obligations else None
+        copied, same = _copied(row)
         return TransferStatus(
             id=row.id,
             state=m.TransferState(row.state),
@@ -465,6 +467,8 @@ class Transfers:
             agent=row.agent,
             deletes=plan.deletes if plan else False,
             probe=row.probe is not None,
+            copied=copied,
+            same=same,
             failed=failed,
             outgrown=row.error is not None and stored(m.Problem, row.error).code == _CEILING_EXCEEDED,
             hopeless=0 < failed <= for_good,
@@ -544,6 +548,15 @@ def _counted(ways: Sequence[Way[str]]) -> Select[str, int]:
     """Count the newest rows of all ways together by state."""
     newest = first_of(ways, MAX_COUNTED + 1, newest=True, columns=[TransferRow.state]).subquery()
     return select(newest.c.state, func.count()).group_by(newest.c.state)
+
+
+def _copied(row: TransferRow) -> tuple[int, str]:
+    """Return how many files a complete transfer copied, and what is to be said of those that were there already."""
+    if row.state != m.TransferState.COMPLETE:
+        return 0, ""
+    progress = stored(m.Progress, row.progress)
+    same = same_already(progress.files_identical, progress.identical_by)
+    return progress.files_done - progress.files_identical, same
 
 
 def _failed(row: TransferRow) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import or_, select
 
@@ -21,7 +21,7 @@ from headrace.api.store.base import Base
 from headrace.api.store.tables_work import AttemptRow, ReceiptRow, TransferRow
 from headrace.api.transfers.run_state import MAX_COUNT, End, Run, stored
 from headrace.client import models as m
-from headrace.client.text import deletions, duration, plural
+from headrace.client.text import copied_and_same, deletions, duration, plural, same_already
 from headrace.guardrails import TRASH, Document, Ended, JsonObject, ReleasedPlan, SealCode, SealError, sized, verify
 
 _CHUNK_BYTES = 1 << 18
@@ -68,6 +68,8 @@ class Totals:
     failed: int
     resent: int
     """Bytes that the last attempt sent again."""
+    by_checksum: bool = False
+    """Whether what was there already was read, to be the same; if not, only its size and time were compared."""
     kept: tuple[m.KeptSources, ...] = ()
     """Sources of a move that stay although they have arrived."""
     deleted: int = 0
@@ -91,6 +93,7 @@ class Totals:
             files_total=self.files + self.failed,
             files_done=self.files,
             files_identical=self.identical,
+            identical_by=self._identical_by,
             files_failed=self.failed,
             deleted=self.deleted,
             deleted_to_trash=self.to_trash,
@@ -105,11 +108,16 @@ class Totals:
             at=counted.at,
         )
 
+    @property
+    def _identical_by(self) -> Literal["size-mtime", "checksum"] | None:
+        if not self.identical:
+            return None
+        return "checksum" if self.by_checksum else "size-mtime"
+
     def sentence(self, outcome: str, took: str, verified: str) -> str:
         """Say what is there, and how it came there."""
-        parts = [f"{self.files - self.identical:,} copied, {sized(self.bytes)}"]
-        if self.identical:
-            parts.append(f"{self.identical:,} the same already")
+        same = same_already(self.identical, self._identical_by)
+        parts = copied_and_same(self.files - self.identical, sized(self.bytes), same, verified)
         if self.failed:
             parts.append(f"{self.failed:,} did not arrive")
         if self.deleted:
@@ -120,7 +128,7 @@ class Totals:
                 f"{self.changed:,} changed after the plan or while being copied, and came in the later form: "
                 "the receipt names what changed"
             )
-        there = f"{outcome}: {plural(self.files, 'file')} there ({'; '.join(parts)}), {took}, verified {verified}."
+        there = f"{outcome}: {plural(self.files, 'file')} there ({'; '.join(parts)}), {took}."
         return f"{there} Sources that stay: {stay}." if stay else there
 
 
@@ -244,6 +252,8 @@ async def totals_of(tx: Tx, transfer: TransferRow, plan: ReleasedPlan, checked: 
         identical=checked.count("identical") + _sum(before, "identical"),
         failed=checked.count("failed"),
         resent=checked.count("resent_bytes"),
+        # A move deletes no source on the word of its date: it reads what is there already.
+        by_checksum=plan.execution["compare"] == "checksum" or bool(plan.execution["delete_source"]),
         kept=checked.kept,
         deleted=checked.count("deleted") + _sum(before, "deleted"),
         to_trash=bool(checked.trash),

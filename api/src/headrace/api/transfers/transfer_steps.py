@@ -51,6 +51,10 @@ class TransferStatus:
     """Whether its plan deletes files."""
     probe: bool = False
     """Whether it only measures."""
+    copied: int = 0
+    """How many files it copied."""
+    same: str = ""
+    """What is to be said of files that were there already, if there were any."""
     failed: int = 0
     """How many files did not arrive, of one that ended in part."""
     outgrown: bool = False
@@ -148,7 +152,7 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     reason = f" {sentence(transfer.state_reason)}" if transfer.state_reason else ""
     match transfer.state:
         case State.COMPLETE:
-            return _MEASURED if transfer.probe else _COMPLETE
+            return _MEASURED if transfer.probe else _complete(transfer.copied, transfer.same)
         case State.QUEUED | State.RUNNING | State.WAITING:
             said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
             return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
@@ -163,7 +167,17 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             return m.NextStep(kind="none", by="nobody", message=f"It was canceled.{reason} {_anew(transfer)}")
 
 
-_COMPLETE: Final = m.NextStep(kind="none", by="nobody", message="It is complete and verified.")
+@lru_cache(maxsize=256)
+def _complete(copied: int, same: str) -> m.NextStep:
+    """Say that all is there; only what was copied is called verified."""
+    parts = (["what was copied is verified"] if copied else []) + ([same] if same else [])
+    if copied and not same:
+        message = "It is complete and verified."
+    else:
+        message = f"It is complete: {'; '.join(parts)}." if parts else "It is complete."
+    return m.NextStep(kind="none", by="nobody", message=message)
+
+
 _MEASURED: Final = m.NextStep(kind="none", by="nobody", message="It has measured what it can.")
 
 

@@ -13,7 +13,7 @@ from headrace.api.transfers.run_state import at_rest
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.client.text import bit_rate, deleting, deletions, plural
+from headrace.client.text import bit_rate, copied_and_same, deleting, deletions, plural, same_already
 from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
@@ -118,7 +118,8 @@ def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> 
     if legs is not None:
         return probe_summary(row.source, row.destination, status.state, legs, reason)
     what = f"{row.action} from {row.source} to {row.destination}"
-    same = f", {progress.files_identical:,} the same already" if progress.files_identical else ""
+    same = same_already(progress.files_identical, progress.identical_by)
+    same = f"; {same}" if same else ""
     done = (
         f"{progress.files_done:,} of {plural(progress.files_total, 'file')} "
         f"({sized(progress.bytes_durable)} copied{same}) are safe there"
@@ -128,7 +129,10 @@ def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> 
     so_far = f"{done}, {deletes}" if (deletes := deleting(progress)) else done
     match status.state:  # most are complete, and each case costs a look
         case m.TransferState.COMPLETE:
-            return f"The {what} is complete: {done}, verified{gone}.{_stay(progress)}"
+            copied = progress.files_done - progress.files_identical
+            parts = copied_and_same(copied, sized(progress.bytes_durable), same.removeprefix("; "))
+            there = f"{progress.files_done:,} of {plural(progress.files_total, 'file')} are there ({'; '.join(parts)})"
+            return f"The {what} is complete: {there}{gone}.{_stay(progress)}"
         case m.TransferState.QUEUED:
             return f"The {what} is queued. {reason}".strip()
         case m.TransferState.RUNNING:

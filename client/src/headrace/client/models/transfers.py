@@ -59,6 +59,11 @@ class Progress(Model):
     )
     files_done: Count = 0
     files_identical: Count = Field(default=0, description="of the files done, those that were there already, the same")
+    identical_by: Literal["size-mtime", "checksum"] | None = Field(
+        default=None,
+        description="how those are known to be the same: by size and time, and they were not read, or by checksum; "
+        "missing where this is not known yet",
+    )
     files_failed: Count = 0
     deletes_total: Count = Field(
         default=0, description="files and folders that a running sync is to delete at its destination, after all else"
