@@ -50,6 +50,7 @@ from headrace.api.store.migrate import migrate
 from headrace.api.store.tables_site import AuditRow
 from headrace.api.store_trouble import Trouble, said_by, trouble_of
 from headrace.client.models import AuditVerdict
+from headrace.client.text import plural
 from headrace.guardrails import SealError, SigningKey, utc_text
 
 _FACTS: Final = "backup.json"
@@ -214,7 +215,7 @@ def _laid_out(  # noqa: PLR0913, PLR0917 - what there is and where it goes
     migrate(unpacked)
     head = last_head(folder / HEADS, chain.keys)
     verdict = _whole(unpacked, head)
-    lost = "" if heads is None else f"; {_later(heads, chain, verdict.events):,} later audit events are lost"
+    lost = "" if heads is None else f"; {_later(heads, chain, verdict.events)}"
     reason = f"restored from a backup of {made}: what happened after it is not known here"
     (folder / HALT).write_text(reason + "\n", encoding="utf-8")
     placed: list[Path] = []
@@ -236,13 +237,18 @@ def _laid_out(  # noqa: PLR0913, PLR0917 - what there is and where it goes
     return f"restored to `{shown(target)}` as it was at {made}: {verdict.events:,} audit events{lost}"
 
 
-def _later(heads: Path, chain: KeyChain, events: int) -> int:
-    """Return how many events heads that were kept elsewhere know of beyond those of a backup."""
+def _later(heads: Path, chain: KeyChain, events: int) -> str:
+    """Say how many events heads that were kept elsewhere know of beyond those of a backup, and up to when they know."""
     last = last_head(heads, chain.keys)
     if last is None:
         message = f"`{heads}` holds no head that this service signed; give the file of heads that was kept elsewhere"
         raise CannotStart(message)
-    return max(0, last.sequence - events)
+    later = max(0, last.sequence - events)
+    known = (
+        f"{plural(later, 'later audit event')} {'is' if later == 1 else 'are'}" if later else "no later audit event is"
+    )
+    until = f"up to {last.at}, when the newest of these heads was written"
+    return f"{known} known to be lost {until}; what came after it is not known"
 
 
 def _whole(url: URL, head: Head | None) -> AuditVerdict:
