@@ -222,9 +222,9 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
     for text, access, needed in needs:
         if _ACCESS.index(access) < _ACCESS.index(needed):
             how = (
-                f"choose another place, or ask the owner of its node to start it again with `:{needed}` at the end of "
-                f"that root (`headrace serve ... --root NAME=/path:{needed}`, or `headrace-node run` with it in the "
-                "node's settings)"
+                f'choose another place, or ask the owner of its node to set `access = "{needed}"` at that root in '
+                "`node.toml` of the node's state folder and to start `headrace-node run` again; for the node of the "
+                f"service, to start that with `headrace serve ... --root NAME=/path:{needed}`"
             )
             message = f"`{shown(text)}` allows {access}, and this needs {needed}; {how}"
             yield _refusal(Rail.ACCESS_TOO_LOW, message)
