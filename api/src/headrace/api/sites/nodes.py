@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import ip_address
@@ -70,6 +70,7 @@ class Nodes:
         self._authority = authority
         self._attached: dict[str, NodeAttached] = {}
         self._joined: set[str] = set()
+        self._names: dict[str, str] = {}
         self._refused: dict[str, RefusedNode] = {}
         self.strange = StrangeNodes(core.clock)
 
@@ -78,8 +79,9 @@ class Nodes:
     async def enroll_known(self) -> None:
         """Let every node that joined before and was not revoked attach."""
         async with self._core.database.read() as tx:
-            for key, state in await tx.execute(select(NodeRow.key, NodeRow.state)):
+            for key, name, state in await tx.execute(select(NodeRow.key, NodeRow.name, NodeRow.state)):
                 self._joined.add(key)
+                self._names[key] = name
                 if state != "revoked":
                     self._core.hub.enroll(key)
 
@@ -128,6 +130,7 @@ class Nodes:
             if row is None or row.state == "revoked":
                 return
             row.version, row.last_seen = event.version, self._core.clock()
+            self._names[event.node] = row.name
             after_commit(tx, lambda: self._note(event))
             await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "attached")
 
@@ -150,6 +153,11 @@ class Nodes:
     def attached(self, key: str) -> NodeAttached | None:
         """Return the node's last announcement while it is attached."""
         return self._attached.get(key)
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Names of nodes by their keys: what people call those that errors name by key."""
+        return self._names
 
     @property
     def attached_keys(self) -> frozenset[str]:

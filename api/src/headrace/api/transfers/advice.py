@@ -33,12 +33,21 @@ _RETRY: Final = "It may pass by itself: retry the failed files, and look at the 
 _NO_RETRY: Final = "A retry does not help before what the reason names is changed; then retry, or make a new plan."
 
 
+_KEY: Final = re.compile(r"ed25519:[\w-]+")
 _AT_SOURCE: Final = re.compile(r"(`.*` in root `[^`]*`): ", re.DOTALL)
 
 
-def told(code: str, message: str) -> str:
-    """Say what a node said of an error; of a source it names the place and what its system said, with no verb."""
+def told(code: str, message: str, names: Mapping[str, str] | None = None) -> str:
+    """Say what a node said of an error; of a source it names the place and what its system said, with no verb.
+
+    Nodes are called by the names that their keys have in `names`.
+    """
     said = without_number(message)
+    for key in _KEY.findall(said) if names else ():
+        said = said.replace(key, f"`{names[key]}`") if key in names else said
+    if code == "node_restarted":
+        # The hub of an earlier build advises to resume, which is refused: the transfer goes on by itself.
+        return said.removesuffix(": resume the transfer")
     place = _AT_SOURCE.match(said) if code == "source_unreadable" else None
     return f"{place[1]} can't be read: {said[place.end() :]}" if place else said
 

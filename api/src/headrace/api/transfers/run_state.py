@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -52,12 +53,12 @@ class End:
     failed_list: Path | None = None
 
     @classmethod
-    def of(cls, event: AttemptEnded) -> Self:
-        """Take over what the hub reports."""
+    def of(cls, event: AttemptEnded, names: Mapping[str, str]) -> Self:
+        """Take over what the hub reports; `names` are those of nodes by their keys."""
         return cls(
             outcome=event.outcome,
             code=event.code,
-            message=told(event.code, event.message),
+            message=told(event.code, event.message, names),
             retryable=event.retryable,
             statements=tuple(event.statements),
             files_list=Path(event.files_list) if event.files_list else None,

@@ -191,7 +191,7 @@ class Scheduler:
             self._told_again[event.transfer] = event.attempt
             self._core.jobs.wake(_STORED, event.transfer)
         elif run.end is None:
-            run.end = End.of(event)
+            run.end = End.of(event, self._parts.nodes.names)
             self.wake(run.transfer)
 
     async def _acknowledge(self, transfer: str) -> datetime | None:

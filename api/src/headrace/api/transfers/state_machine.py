@@ -344,7 +344,7 @@ def _backs_off(case: _Case) -> Step | None:
     # Further away than any wait: the clock was ahead when this was written, and was set back.
     if again is None or not case.clock < again <= case.clock + case.limits.max_backoff:
         return None
-    reason = f"tries again after: {case.now.last_error}"
+    reason = f"tries again by itself, after: {case.now.last_error}"
     return Step(case.to(State.WAITING, reason, away_since=None), look_at=again)
 
 
@@ -506,7 +506,7 @@ def _tries_again(case: _Case) -> Step:
 def _again(case: _Case, wait: timedelta) -> Step:
     """Try again after `wait`."""
     again, why = case.clock + wait, case.end.cause.message or case.end.cause.code or case.end.outcome
-    waiting = _closed(case).to(State.WAITING, f"tries again after: {why}", not_before=again, last_error=why)
+    waiting = _closed(case).to(State.WAITING, f"tries again by itself, after: {why}", not_before=again, last_error=why)
     return Step(waiting, Effect.CLOSE, again)
 
 

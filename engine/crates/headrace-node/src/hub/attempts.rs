@@ -338,8 +338,7 @@ impl Shared {
         for (part, record) in expected {
             let id = record.id();
             let done = if !attempts.contains(&id) {
-                let message =
-                    format!("node {node} restarted and lost the attempt: resume the transfer");
+                let message = format!("node {node} restarted and lost the attempt");
                 self.ended(
                     &id,
                     End::lost(part, Problem::new(ControlCode::NodeRestarted, message)),
