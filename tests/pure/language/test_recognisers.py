@@ -276,6 +276,13 @@ def test_deleting_the_source_of_a_copy_is_a_move() -> None:
     assert asked(f"{ROUTE} and delete it afterwards") == {"delete_source"}
 
 
+@pytest.mark.parametrize("words", ["delete archive:/photos", "delete everything on archive"])
+def test_a_delete_alone_is_answered_that_nothing_deletes_on_its_own_however_it_is_said(words: str) -> None:
+    [question] = read(words).questions
+    assert question.slot == "action"
+    assert question.message.startswith("nothing deletes on its own")
+
+
 def test_syncing_alone_never_deletes() -> None:
     for verb in ("sync", "mirror", "rsync", "aws s3 sync"):
         assert "delete_extraneous" not in intent_of(f"{verb} krios1:/a archive:/a")

@@ -41,6 +41,10 @@ class Findings:
         if question not in self.questions:
             self.questions.append(question)
 
+    def withdraw(self, slot: str, words: str) -> None:
+        """Ask no more about a slot for these words: another question says more."""
+        self.questions = [one for one in self.questions if (one.slot, one.words) != (slot, words)]
+
     def put(self, slot: str, value: object, words: str | None = None) -> None:
         """Take a value, a doubt or a refusal for a slot; None is nothing."""
         if isinstance(value, Doubt):

@@ -103,6 +103,8 @@ class Situation:
         elif action and source is not None:
             self.found.ask("delete_source", Doubt("only the source of a copy can be deleted after it"), fact.words)
         else:
+            # Nothing is copied, so it does not matter how the words could be read of the source of a copy.
+            self.found.withdraw("delete_source", fact.words)
             self.found.ask("action", _NO_DELETE, fact.words)
 
     def _keep_place(self, fact: Fact, action: str | None) -> None:
