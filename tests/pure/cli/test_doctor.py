@@ -1,12 +1,16 @@
 """The doctor's rules: a host that is set up well has no finding, and each planted fault is found by name."""
 
+import pathlib
 import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+import typer
 from tests.faults.run import REPOSITORY
+from typer.testing import CliRunner
 
+from headrace.cli.doctor.command import doctor
 from headrace.cli.doctor.findings import Check, Finding, Weight
 from headrace.cli.doctor.host import (
     Clock,
@@ -192,6 +196,17 @@ def test_every_check_is_planted_and_described() -> None:
 @pytest.mark.parametrize("path", [PATH, None], ids=["with a path", "without"])
 def test_what_could_not_be_read_is_no_fault(path: Path | None) -> None:
     assert examined(Host(interface=Interface(name="eth0"), folders=(Folder(path="/data"),)), path) == []
+
+
+def test_a_word_that_is_no_folder_is_wrong_usage_and_names_how_a_node_is_judged(tmp_path: pathlib.Path) -> None:
+    """The fault-free end would be read as one of the node."""
+    app = typer.Typer()
+    app.command()(doctor)
+    ended = CliRunner().invoke(app, ["dtn2"], env={"COLUMNS": "200"})
+    assert ended.exit_code == 2, ended.output
+    assert "`dtn2` is no folder here; for a node: `headrace doctor --node dtn2`" in ended.output
+    ended = CliRunner().invoke(app, [str(tmp_path / "gone")], env={"COLUMNS": "400"})
+    assert (ended.exit_code, "is no folder here" in ended.output, "--node" in ended.output) == (2, True, False)
 
 
 def test_a_short_path_needs_no_large_buffers() -> None:

@@ -1,5 +1,6 @@
 """`headrace doctor`: what of a host keeps transfers from being fast, and the exact settings that mend it."""
 
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Final
@@ -54,6 +55,13 @@ def doctor(  # noqa: PLR0913 - flags
     if len(folders or ()) > _MOST_FOLDERS:
         message = f"at most {_MOST_FOLDERS} folders"
         raise typer.BadParameter(message)
+    for folder in folders or () if node is None else ():
+        if not folder.is_dir():
+            named = visible(str(folder))
+            # A word of one part may be the name of a node.
+            other = f"; for a node: `headrace doctor --node {shlex.quote(named)}`" if folder.name == str(folder) else ""
+            message = f"`{named}` is no folder here{other}"
+            raise typer.BadParameter(message)
     if node is not None and probe:
         message = "--probe tries the storage of this host; run `headrace doctor --probe FOLDER` on the node's host"
         raise typer.BadParameter(message)
