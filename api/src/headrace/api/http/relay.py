@@ -142,7 +142,7 @@ class Relay:
                 await answer.aclose()
         except (httpx2.TransportError, TimeoutError) as error:
             if peer.is_this:
-                return "no process of this site leads now: the one that led it last leads no more"
+                return "no process of this site leads now: the one that led it last no longer leads"
             if peer.has_ended and not isinstance(error, TimeoutError):
                 return f"{peer.name} led the site last, and has ended; another process leads as soon as one can"
             said = f"does not answer within {_PROBE_S:.0f} s" if isinstance(error, TimeoutError) else "can't be reached"
