@@ -3,17 +3,21 @@
 import asyncio
 import os
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from datetime import timedelta
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from sqlalchemy import delete
+from tests.servers.disk import fill, mounted
 from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.test_metrics import asked
+from tests.service.test_transfers import SLOW_BPS, small_set, until
 
 from headrace.api.access.health import FRESH
 from headrace.api.app.hub_events import HubEvents
@@ -160,6 +164,63 @@ async def test_a_node_that_is_refused_is_named_with_the_reason(site: Site, refus
     assert cause.code == code
     assert "node `right` at `10.0.0.7:4242`" in cause.sentence
     assert "90 s" in cause.sentence
+
+
+@pytest.mark.anyio
+async def test_a_node_whose_state_disk_is_full_is_named_until_it_works_again(quiet_site: Site) -> None:
+    site, archive = quiet_site, [("archive", str(quiet_site.archive), "delete")]
+    await site.start_node("left", [("lab", str(site.lab), "delete")])
+    await site.start_node("right", archive)
+    await site.stop_node("right")
+    state = site.folder / "state" / "right"
+    kept = state.rename(site.folder / "kept")
+    with mounted(state, "4m"):
+        shutil.copytree(kept, state, dirs_exist_ok=True)
+        await site.start_node("right", archive)
+        small_set(site)
+        plan = await site.ada.plan("lab:/set", "archive:/copy")
+        fill(state / "filler")
+        transfer = await site.ada.submit(plan)
+        waiting = await until(site, transfer, "waiting", reason="state folder")
+        assert "node `right`" in waiting.state_reason
+        [cause] = await causes(site)
+        assert (cause.code, "node `right` can't use its state folder" in cause.sentence) == ("node_state_failed", True)
+        assert "No space left" in cause.sentence
+        told = {node.name: node.detail for node in await site.ada.port.nodes()}
+        assert (told["left"], "can't use its state folder, since" in told["right"]) == ("", True), told
+        (state / "filler").unlink()
+        assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE
+        assert await causes(site) == []
+        assert [node.detail for node in await site.ada.port.nodes()] == ["", ""]
+        await site.stop_node("right")
+
+
+@pytest.mark.anyio
+async def test_the_last_word_of_a_node_about_its_state_folder_stands_until_a_later_one(site: Site) -> None:
+    small_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until(site, transfer, "running")
+    words = "the node's state folder cannot be used: No space left on device (os error 28)"
+    event: Any = SimpleNamespace(
+        transfer=transfer.id, attempt=1, outcome="failed", code="state_failed", message=words, retryable=True,
+        node=site.nodes["right"].key, statements=[], files_list=None, failed_list=None,
+    )  # fmt: skip
+    site.use_cases.submissions._scheduler.on_ended(event)  # noqa: SLF001 - as the hub tells it
+    nodes = site.use_cases.nodes
+    [cause] = await causes(site)
+    assert (cause.code, "node `right` can't use its state folder" in cause.sentence) == ("node_state_failed", True)
+    assert "since" in {node.name: node.detail for node in await site.ada.port.nodes()}["right"]
+    nodes.on_worked(site.nodes["left"].key)
+    assert nodes.state_trouble(site.nodes["right"].key) is not None
+    nodes.on_worked(site.nodes["right"].key)
+    assert await causes(site) == []
+    named = "node `right`: the node's state folder cannot be used: No space left on device"
+    async with asyncio.timeout(WAIT_S):
+        async for told in site.ada.port.watch(transfer.id):
+            if named in told.message:
+                break
+        else:
+            pytest.fail("nothing names the node")
 
 
 @pytest.mark.anyio

@@ -1138,6 +1138,7 @@ async fn an_end_whose_list_is_gone_holds_up_no_other_and_is_no_lie() {
         (Outcome::Failed, "state_failed", true)
     );
     assert!(lost.message.contains("is gone"), "{lost}");
+    assert_eq!((ended.node, ends_told["tr_2"].node), (Some(to.key), None));
     until(|| ends(&to) == 0).await;
 }
 

@@ -229,6 +229,8 @@ class AttemptEnded:
     code: str
     """Error code when failed, empty otherwise."""
     message: str
+    node: str
+    """Key of the node whose word `code` is; empty without one."""
     retryable: bool
     statements: list[str]
     """Signed statements of the nodes (destination first); empty unless complete or partial."""

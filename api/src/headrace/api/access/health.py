@@ -354,6 +354,18 @@ class Health:
                         since=row.last_seen,
                     )
                 )
+            trouble = self._nodes.state_trouble(key)
+            if trouble is not None:
+                causes.append(
+                    m.HealthCause(
+                        code=_Code.NODE_STATE_FAILED,
+                        sentence=f"node `{row.name}` can't use its state folder, so its transfers wait: "
+                        f"{trouble.reason}",
+                        what_to_do="on the node's host, free space on the disk of the node's state folder (`--state`), "
+                        "or mend its rights; what waits goes on by itself",
+                        since=trouble.since,
+                    )
+                )
             causes.extend(
                 m.HealthCause(
                     code=_Code.ROOT_MISSING,

@@ -57,6 +57,18 @@ class RefusedNode:
         return f"refused: {self.reason}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
 
 
+@dataclass(frozen=True, slots=True)
+class StateTrouble:
+    """Why a node could not use its own state folder when it was to work last, and since when."""
+
+    reason: str
+    since: datetime
+
+    def __str__(self) -> str:
+        """Say it as people see it."""
+        return f"it can't use its state folder, since {self.since:%Y-%m-%d %H:%M:%S} UTC: {self.reason}"
+
+
 _IDS: Final = "nd_"
 """What the ids of nodes begin with."""
 
@@ -72,6 +84,7 @@ class Nodes:
         self._joined: set[str] = set()
         self._names: dict[str, str] = {}
         self._refused: dict[str, RefusedNode] = {}
+        self._state_troubles: dict[str, StateTrouble] = {}
         self.strange = StrangeNodes(core.clock)
 
     # -- live state (kept from the hub's events) --
@@ -130,8 +143,8 @@ class Nodes:
             if row is None or row.state == "revoked":
                 return
             row.version, row.last_seen = event.version, self._core.clock()
-            self._names[event.node] = row.name
-            after_commit(tx, lambda: self._note(event))
+            name = row.name
+            after_commit(tx, lambda: self._note(event, name))
             await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "attached")
 
     async def on_detached(self, key: str) -> None:
@@ -144,11 +157,28 @@ class Nodes:
                 row.last_seen = self._core.clock()
                 await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "detached")
 
-    def _note(self, event: NodeAttached) -> None:
-        self._attached[event.node] = event
+    def _note(self, event: NodeAttached, name: str) -> None:
+        self._attached[event.node], self._names[event.node] = event, name
         self._refused.pop(event.node, None)
         self.strange.forget(event.node)
         self._core.broker.notify(NODES)
+
+    def on_state_failed(self, key: str, reason: str) -> str:
+        """Note as its last word that a node could not use its own state folder; returns that with the node's name."""
+        before = self._state_troubles.get(key)
+        self._state_troubles[key] = StateTrouble(reason, before.since if before else self._core.clock())
+        self._core.broker.notify(NODES)
+        return f"node `{self._names.get(key, key)}`: {reason}"
+
+    def on_worked(self, *keys: str) -> None:
+        """Note that these nodes worked: what was said of their state folders is over."""
+        for key in keys:
+            if self._state_troubles.pop(key, None) is not None:
+                self._core.broker.notify(NODES)
+
+    def state_trouble(self, key: str) -> StateTrouble | None:
+        """Return why a node can't use its state folder, if that was its last word."""
+        return self._state_troubles.get(key)
 
     def attached(self, key: str) -> NodeAttached | None:
         """Return the node's last announcement while it is attached."""
@@ -539,6 +569,8 @@ class Nodes:
         if abs(live.clock_skew_ms) > SAID_CLOCK_SKEW_MS:
             without_work = ", so it gets no work" if abs(live.clock_skew_ms) > MAX_CLOCK_SKEW_MS else ""
             said.append(f"its clock is {_apart(live.clock_skew_ms)}{without_work}")
+        if (trouble := self._state_troubles.get(key)) is not None:
+            said.append(str(trouble))
         said += [f"its root `{root.name}` can't be opened: {root.reason}" for root in live.missing_roots]
         return "; ".join(said)
 

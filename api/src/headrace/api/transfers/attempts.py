@@ -6,6 +6,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -58,6 +59,8 @@ _NO_END = {"code": "", "message": "", "statements": ""}
 _RENEW_AGAIN = timedelta(seconds=5)
 _PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE, Code.QOS_UNREADABLE})
 """What is waited for until `Signer.halted`, or what is in force of links, says that it is over."""
+_OF_NODE = re.compile(r"node (?P<node>ed25519:[\w-]+): (?P<said>.*)", re.DOTALL)
+"""How the hub names the node that could not use its state folder."""
 _CODE = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _MOST_CODES = 64
 """Codes of failed files that are told apart; an engine has fewer."""
@@ -191,10 +194,18 @@ class Attempts:
         except OSError as error:
             run.end = run.end or End("failed", STATE_FAILED, _NO_FOLDER.format(error.strerror), retryable=True)
         except EngineError as error:
-            run.end = run.end or End.failed(error)
+            run.end = run.end or self._refused_start(error)
         finally:
             run.handing = None
         run.begun = None
+
+    def _refused_start(self, error: EngineError) -> End:
+        """Take over that a node did not take an attempt up; one that can't use its own state folder has its name."""
+        end = End.failed(error)
+        found = _OF_NODE.fullmatch(end.message) if end.code == STATE_FAILED else None
+        if found is None:
+            return end
+        return replace(end, message=self._parts.nodes.on_state_failed(found["node"], found["said"]))
 
     async def _start(self, run: Run, begun: Begun, results: Path, share: str) -> None:
         tuning = begun.tuning

@@ -16,7 +16,7 @@ from headrace.api.transfers.attempts import ADVANCE, Attempts
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.diagnosis import TOO_EARLY
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.run_state import End, Run, at_rest
+from headrace.api.transfers.run_state import STATE_FAILED, End, Run, at_rest
 from headrace.api.transfers.state_machine import END_STATES, State
 from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
 from headrace.client import models as m
@@ -182,6 +182,8 @@ class Scheduler:
         now = self._core.clock()
         run.note_progress(event, now)
         self._parts.throughput.note(run, now)
+        if run.advanced:
+            self._parts.nodes.on_worked(*run.nodes)
         return True
 
     def on_ended(self, event: AttemptEnded) -> None:
@@ -191,8 +193,18 @@ class Scheduler:
             self._told_again[event.transfer] = event.attempt
             self._core.jobs.wake(_STORED, event.transfer)
         elif run.end is None:
-            run.end = End.of(event, self._parts.nodes.names)
+            run.end = self._end_of(event, run)
             self.wake(run.transfer)
+
+    def _end_of(self, event: AttemptEnded, run: Run) -> End:
+        """Take over how an attempt ended; of a node that can't use its own state folder, which one that is."""
+        nodes = self._parts.nodes
+        end = End.of(event, nodes.names)
+        if event.outcome in {"complete", "partial"}:
+            nodes.on_worked(*run.nodes)
+        if event.code != STATE_FAILED or not event.node:
+            return end
+        return replace(end, message=nodes.on_state_failed(event.node, end.message))
 
     async def _acknowledge(self, transfer: str) -> datetime | None:
         """Acknowledge an end that nobody waits for, if it is stored; whoever takes the transfer up asks for it else."""

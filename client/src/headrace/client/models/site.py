@@ -198,6 +198,7 @@ class HealthCode(StrEnum):
     WORK_FAILING = "work_failing"
     NODE_CLOCK_SKEWED = "node_clock_skewed"
     NODE_REFUSED = "node_refused"
+    NODE_STATE_FAILED = "node_state_failed"
     NODE_STRANGE = "node_strange"
     ROOT_MISSING = "root_missing"
 

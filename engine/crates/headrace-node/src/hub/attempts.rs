@@ -162,6 +162,17 @@ impl Hub {
     }
 }
 
+/// Names the node that can't use its own state folder: of two nodes, nobody else knows which one it is.
+fn of_node(node: PublicKey, problem: Problem) -> Problem {
+    if !problem.is(ControlCode::StateFailed) {
+        return problem;
+    }
+    Problem {
+        message: format!("node {node}: {}", problem.message),
+        ..problem
+    }
+}
+
 impl Shared {
     async fn start(
         self: &Arc<Self>,
@@ -197,7 +208,7 @@ impl Shared {
             };
             if let Err(problem) = link.command(to_node::Message::Start(start)).await {
                 self.undo_start(&id, earlier).await;
-                return Err(problem);
+                return Err(of_node(link.node, problem));
             }
         }
         Ok(())

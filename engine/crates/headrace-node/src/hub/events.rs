@@ -85,6 +85,8 @@ pub struct AttemptEnded {
     pub outcome: Outcome,
     /// Why, when it failed or was stopped.
     pub problem: Option<Problem>,
+    /// The node whose word that is.
+    pub node: Option<PublicKey>,
     /// The nodes' signed statements, the destination's first.
     pub statements: Vec<String>,
     /// Where files.jsonl is.
@@ -305,6 +307,7 @@ mod tests {
             id: id(attempt),
             outcome: Outcome::Complete,
             problem: None,
+            node: None,
             statements: Vec::new(),
             files_list: None,
             failed_list: None,

@@ -232,8 +232,10 @@ impl Record {
             )
         };
         let mut counts = destination.cloned().unwrap_or_else(lost);
+        let mut node = self.destination;
         if let Some(problem) = self.without_source() {
             (counts.outcome, counts.problem) = (Outcome::Failed, Some(problem.into()));
+            node = self.source;
         }
         let mut problem = counts.problem.map(Problem::from);
         let source_problem = source
@@ -245,11 +247,13 @@ impl Record {
             && !is_echo(&other)
         {
             problem = Some(other);
+            node = self.source;
         }
         let path_of = |there: bool, name: &str| there.then(|| self.result_dir.join(name));
         AttemptEnded {
             id: self.id(),
             outcome: counts.outcome,
+            node: problem.is_some().then_some(node),
             problem,
             statements: [
                 counts.statements,
