@@ -204,9 +204,9 @@ def test_a_word_that_is_no_folder_is_wrong_usage_and_names_how_a_node_is_judged(
     app.command()(doctor)
     ended = CliRunner().invoke(app, ["dtn2"], env={"COLUMNS": "200"})
     assert ended.exit_code == 2, ended.output
-    assert "there is no folder `dtn2` here; for a node: `headrace doctor --node dtn2`" in ended.output
+    assert "`dtn2` is not a folder here; for a node: `headrace doctor --node dtn2`" in ended.output
     ended = CliRunner().invoke(app, [str(tmp_path / "gone")], env={"COLUMNS": "400"})
-    assert (ended.exit_code, "there is no folder" in ended.output, "--node" in ended.output) == (2, True, False)
+    assert (ended.exit_code, "is not a folder here" in ended.output, "--node" in ended.output) == (2, True, False)
 
 
 def test_a_short_path_needs_no_large_buffers() -> None:

@@ -60,7 +60,7 @@ def doctor(  # noqa: PLR0913 - flags
             named = visible(str(folder))
             # A word of one part may be the name of a node.
             other = f"; for a node: `headrace doctor --node {shlex.quote(named)}`" if folder.name == str(folder) else ""
-            message = f"there is no folder `{named}` here{other}"
+            message = f"`{named}` is not a folder here{other}"
             raise typer.BadParameter(message)
     if node is not None and probe:
         message = "--probe tries the storage of this host; run `headrace doctor --probe FOLDER` on the node's host"
