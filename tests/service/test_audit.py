@@ -1,6 +1,7 @@
 import asyncio
 import hashlib
 import json
+import re
 import resource
 import shutil
 import sqlite3
@@ -102,6 +103,9 @@ async def test_what_is_altered_removed_or_cut_off_is_noticed(
     shutil.copytree(quiet_site.settings.data, copy)
     run = CliRunner().invoke(audit, ["verify", "--data", str(copy), "--json"])
     assert (run.exit_code, json.loads(run.stdout)["intact"]) == (0, True)
+    assert re.search(
+        r", head [0-9a-f]+\. Every link fits", CliRunner().invoke(audit, ["verify", "--data", str(copy)]).stdout
+    )
     connection = sqlite3.connect(copy / "headrace.sqlite")
     connection.execute(statement)
     connection.commit()

@@ -91,12 +91,12 @@ async def test_a_plan_says_how_long_it_may_take_once_something_was_moved(site: S
     assert asked.eta_s >= 80, "a megabyte at 12.5 kB/s takes no less"
     assert asked.estimate is not None
     assert 80 <= asked.estimate.low_s <= asked.estimate.likely_s == asked.eta_s <= asked.estimate.high_s
-    assert asked.estimate.said.startswith("from the last 1 transfer between these nodes")
+    assert asked.estimate.said.startswith("from the last transfer between these nodes")
     (site.archive / "more").mkdir()
     (site.archive / "more" / "c.bin").write_bytes(b"c")
     back = await site.ada.plan("archive:/more", "lab:/back")
     assert back.estimate is not None
-    assert back.estimate.said == "from the last 1 transfer of this site, none of them between these nodes"
+    assert back.estimate.said == "from the last transfer of this site, none of them between these nodes"
     assert (await site.ada.port.plan_counts()).mine_open == 3
 
 
@@ -122,13 +122,12 @@ async def test_a_plan_says_what_its_deletes_take_once_some_were_measured_and_bef
 
     unknown = await planned_after()
     assert (
-        unknown.said
-        == "from the last 1 transfer between these nodes; without its 3 deletes, which were not measured yet"
+        unknown.said == "from the last transfer between these nodes; without its 3 deletes, which were not measured yet"
     )
     side = m.MeasuredSide(stages=[m.Stage(name="delete", busy_percent=50, threads=0.5)])
     measured = m.Measured(transfer=synced.id, live=False, seconds=400_000, destination=side)
     known = await planned_after(measured=measured.model_dump_json())
-    assert known.said == "from the last 1 transfer between these nodes"
+    assert known.said == "from the last transfer between these nodes"
     assert known.likely_s - unknown.likely_s == 600, "three names, at the 200 s that each of 1,000 took"
 
 

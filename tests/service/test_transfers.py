@@ -388,7 +388,7 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
     assert again.state is m.TransferState.COMPLETE, again.summary
     said = [one.message for one in await site.ada.port.transfer_events(ended.id) if one.kind == "retry"]
     assert said == ["tried again by ada: “the folder is gone”"]
-    assert " with the waits)." in (await site.ada.port.receipt(ended.id)).summary
+    assert " from its start to its end)." in (await site.ada.port.receipt(ended.id)).summary
     assert arrived(site.archive / "copy") == arrived(site.lab / "set")
 
 

@@ -498,6 +498,7 @@ def test_the_guide_writes_a_rule_that_passes_the_check(service: Service, tmp_pat
     assert "no-writes" in admin.run("policy", "guide").out
     made = admin.run("policy", "guide", "no-writes", "place=dst:/phi")
     assert 'resource.destination.within.contains("/phi")' in made.out
+    assert "lines above" not in made.err, "with the output in a file there are none"
     text = tmp_path / "policy.cedar"
     text.write_text(admin.run("policy", "show").out + made.out)
     assert admin.run("policy", "check", str(text)).code == 0

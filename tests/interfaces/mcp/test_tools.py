@@ -149,7 +149,7 @@ async def test_no_tool_tells_the_inside_of_what_checks_its_arguments(era: str) -
 
 async def test_a_long_survey_answers_with_the_handle(monkeypatch: pytest.MonkeyPatch, era: str) -> None:
     monkeypatch.setattr(tools, "PLAN_WAIT_S", 0.0)
-    waits = step("wait", "The endpoints are being listed: 12,000 entries so far.", "service")
+    waits = step("wait", "The folders are being listed: 12,000 entries so far.", "service")
     made, _ = server(create_plan=[plan("surveying", digest=None, decision=None, next_step=waits)])
     async with Client(made, mode=era) as client:
         card = await data(client, "plan_transfer", request="copy everything")

@@ -107,6 +107,7 @@ def test_the_next_step_of_a_plan_is_said_for_each_caller(
     step = next_step(plan, caller)
     assert (step.kind, step.by) == (kind, by), step.message
     assert step.message
+    assert "endpoints are" not in step.message, "folders are listed"
 
 
 @pytest.mark.parametrize(

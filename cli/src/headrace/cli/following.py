@@ -81,11 +81,11 @@ def _there(progress: m.Progress) -> str:
 
 
 def _took(transfer: m.Transfer) -> str:
-    """Say how long its attempts took, and how long that was with the waits, where these matter."""
+    """Say how long its attempts took, and how long it was from start to end, where that is more."""
     if transfer.active_s is None:
         return ""
     whole = (transfer.ended - transfer.started).total_seconds() if transfer.started and transfer.ended else 0
-    waits = f" ({duration(whole)} with the waits)" if whole >= transfer.active_s + 1 else ""
+    waits = f" ({duration(whole)} from its start to its end)" if whole >= transfer.active_s + 1 else ""
     return f" in {duration(transfer.active_s)}{waits}"
 
 

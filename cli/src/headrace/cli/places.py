@@ -335,8 +335,8 @@ def policy_guide(
         for line in made.text.splitlines():
             command.out.say(line)
         command.out.note(
-            "To put it in force: headrace policy show > site.cedar; add the lines above at its end; "
-            "headrace policy check site.cedar; headrace policy propose site.cedar"
+            "To put it in force: headrace policy show > site.cedar; add these lines at its end, where they are not "
+            "there yet; headrace policy check site.cedar; headrace policy propose site.cedar"
         )
         for warning in made.warnings:
             command.out.note(f"Warning: {warning}.")

@@ -22,6 +22,7 @@ from headrace.api.store.address import missing_store, store_url
 from headrace.api.store_trouble import said_by
 from headrace.client import login
 from headrace.client import models as m
+from headrace.client.text import sentence
 from headrace.guardrails import SealError, utc_text
 
 audit = typer.Typer(help="Check the audit chain.", no_args_is_help=True)
@@ -79,7 +80,7 @@ def _say(verdict: m.AuditVerdict, *, as_json: bool) -> None:
     if as_json:
         typer.echo(verdict.model_dump_json())
     elif verdict.intact:
-        typer.echo(f"intact: {verdict.events:,} events, head {verdict.head}. {verdict.detail}")
+        typer.echo(f"intact: {verdict.events:,} events, head {verdict.head}. {sentence(verdict.detail)}")
         if verdict.checked_at is not None:
             at = utc_text(verdict.checked_at)
             typer.echo(f"the first {verdict.checked_before:,} were checked at {at}; --full reads them again")

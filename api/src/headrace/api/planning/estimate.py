@@ -10,7 +10,6 @@ from headrace.api.planning.time_model import Deleted, Moved, TimeModel, fit
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.client import models as m
-from headrace.client.text import plural
 from headrace.guardrails import Route
 
 LOOKED_AT: Final = 50
@@ -37,9 +36,11 @@ async def estimate(tx: Tx, route: Route, survey: m.SurveyCounts, intent: m.Trans
     deletes = survey.files + survey.identical_files if intent.action == "move" else survey.deletes
     found = model.seconds(survey.bytes, survey.files, intent.rate_limit_bps, deletes)
     low, likely, high = (min(_MOST_S, math.ceil(one)) for one in (found.low, found.likely, found.high))
-    said = f"from the last {plural(model.transfers, 'transfer')} {where}{_beyond(model, survey)}"
+    last = "transfer" if model.transfers == 1 else f"{model.transfers:,} transfers"
+    said = f"from the last {last} {where}{_beyond(model, survey)}"
     if deletes and model.delete_s is None:
-        said += f"; without its {plural(deletes, 'delete')}, which were not measured yet"
+        its = "its delete, which was" if deletes == 1 else f"its {deletes:,} deletes, which were"
+        said += f"; without {its} not measured yet"
     return m.Estimate(low_s=low, likely_s=likely, high_s=high, said=said)
 
 

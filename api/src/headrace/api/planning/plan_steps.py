@@ -150,7 +150,7 @@ def next_step(plan: PlanStatus, caller: Principal) -> m.NextStep:
     match plan.state:
         case m.PlanState.SURVEYING:
             return _step(
-                "wait", "service", f"The endpoints are being listed: {plural(plan.surveyed_entries, 'entry')} so far."
+                "wait", "service", f"The folders are being listed: {plural(plan.surveyed_entries, 'entry')} so far."
             )
         case m.PlanState.ASK:
             return _step(

@@ -218,14 +218,14 @@ class Receipts:
 
 
 async def _took(tx: Tx, transfer: TransferRow, started: datetime, ended: datetime) -> str:
-    """Say how long the attempts took, and how long that was with the waits between them."""
+    """Say how long the attempts took, and how long it was to the end: between them it waited, or a person did."""
     whole_s = span_s(started, ended)
     if transfer.attempt == 1:
         return f"in {duration(whole_s)}"
     of = AttemptRow
     spans = await tx.execute(select(of.started, of.ended).where(of.transfer == transfer.id))
     active_s = sum(span_s(began, until or ended) for began, until in spans)
-    return f"in {duration(active_s)} ({duration(whole_s)} with the waits)"
+    return f"in {duration(active_s)} ({duration(whole_s)} from its start to its end)"
 
 
 def span_s(started: datetime, ended: datetime) -> float:
