@@ -43,8 +43,9 @@ def told(code: str, message: str, names: Mapping[str, str] | None = None) -> str
     Nodes are called by the names that their keys have in `names`.
     """
     said = without_number(message)
-    for key in _KEY.findall(said) if names else ():
-        said = said.replace(key, f"`{names[key]}`") if key in names else said
+    for key in _KEY.findall(said):
+        if names and key in names:
+            said = said.replace(key, f"`{names[key]}`")
     if code == "node_restarted":
         # The hub of an earlier build advises to resume, which is refused: the transfer goes on by itself.
         return said.removesuffix(": resume the transfer")
