@@ -2802,7 +2802,7 @@ export interface components {
          * @description What can be wrong with a service; docs/errors.md says what to do.
          * @enum {string}
          */
-        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "clock_wrong" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_state_failed" | "node_strange" | "root_missing";
+        HealthCode: "access_lost" | "audit_unsent" | "audit_unwritable" | "clock_differs" | "clock_doubted" | "clock_wrong" | "key_unusable" | "leavers_unseen" | "policy_differs" | "policy_unproven" | "qos_unreadable" | "sign_in_unavailable" | "store_busy" | "store_failed" | "store_full" | "work_failing" | "node_clock_skewed" | "node_refused" | "node_state_failed" | "node_strange" | "root_missing";
         /**
          * HostInterface
          * @description A network interface, as its driver says; null is what could not be read.
@@ -4526,6 +4526,11 @@ export interface components {
              * @default 0
              */
             files_total: number;
+            /**
+             * Identical By
+             * @description how those are known to be the same: by size and time, and they were not read, or by checksum; missing where this is not known yet
+             */
+            identical_by?: ("size-mtime" | "checksum") | null;
             /**
              * Limiter
              * @default
