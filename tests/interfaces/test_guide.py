@@ -64,7 +64,10 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    text = page.read_text(encoding="utf-8")
+    return blocks_of(page.read_text(encoding="utf-8"))
+
+
+def blocks_of(text: str) -> list[Block]:
     found, end = [], 0
     for match in _BLOCK.finditer(text):
         saved = _SAVED_AS.findall(text[end : match.start()])
@@ -227,6 +230,20 @@ def test_the_readme_takes_a_newcomer_from_the_source_to_a_receipt(reader: Reader
     reader.do(first_steps)
     pictures = {path.name: path.read_bytes() for path in (TREE / "docs/console").glob("*.png")}
     assert {path.name: path.read_bytes() for path in (reader.home / "backup/photos").iterdir()} == pictures
+
+    assert {path.name for path in reader.folder.iterdir()} == {"docs", ".venv"}, "keys and tokens lie in no source"
+    page = (GUIDE / "command-line.md").read_text(encoding="utf-8")
+    reader.do(blocks_of(page.partition("\n## When a file does not arrive\n")[2].partition("\n## ")[0]))
+    assert (reader.home / "backup/differs/one.txt").read_text() == "first\n"
+
+
+@pytest.mark.parametrize(
+    "page", [README, OPERATIONS / "backup.md", *(GUIDE / page for page in PAGES)], ids=lambda page: str(page.name)
+)
+def test_no_command_of_a_page_leaves_a_file_in_the_folder_where_it_is_given(page: Path) -> None:
+    told = "\n".join(block.text for block in blocks(page) if block.language == "sh")
+    written = re.findall(r"(?:(?<![\d&<-])>{1,2}|--output|headrace backup)\s+([^\s;)]+)", told)
+    assert {name for name in written if not name.startswith("~/")} == set()
 
 
 def test_a_second_host_joins_and_takes_a_copy_as_the_readme_says(reader: Reader) -> None:
