@@ -289,8 +289,8 @@ class OneOfMany:
             # What still runs could act as a leader's work: only its end makes sure that it does not.
             why = f" within {_CLOSE_S:.0f} s (does the database hang?)" if isinstance(error, TimeoutError) else ""
             message = (
-                f"this process no longer leads, and could not end its work{why}. It ends, so that nothing of it goes on; "
-                "start it again, if nothing does that by itself (systemd does)"
+                f"this process no longer leads, and could not end its work{why}. It ends, so that nothing of it goes "
+                "on; start it again, if nothing does that by itself (systemd does)"
             )
             raise _NotClosed(message) from error
 
