@@ -380,7 +380,7 @@ async def test_a_file_whose_place_is_taken_fails_alone_and_is_tried_again(site: 
         in ended.next_step.message
     )
     summary = (await site.ada.port.receipt(ended.id)).summary
-    assert summary.startswith("partial: 2 files there (2 copied,"), summary
+    assert summary.startswith("partial: 2 files there (2 copied and verified in-transit,"), summary
     assert "; 1 did not arrive), in " in summary
     (site.archive / "copy" / "a.txt").rmdir()
     await site.ada.port.control(ended.id, m.ControlRequest(action="retry", reason="the folder is gone"))
