@@ -14,10 +14,11 @@ from tests.service.test_durable import stored, stored_progress
 from tests.service.test_key_rotation import MONTH, rotate
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until_durable
 
+from headrace.api import clock_doubt
 from headrace.api.audit import strangers
 from headrace.api.audit.elsewhere import SEND_S
 from headrace.api.audit.heads import last_head
-from headrace.api.data_folder import HALT, HEADS
+from headrace.api.data_folder import HALT, HEADS, LAST_TIME
 from headrace.api.jobs.local import LocalJobs
 from headrace.api.settings import Settings
 from headrace.api.sites.halts import LOOK_S
@@ -131,6 +132,14 @@ async def strangers_are_counted(site: Site, run: Run) -> None:
     assert any("more were refused" in one for one in said), said
 
 
+async def the_time_is_noted(site: Site, run: Run) -> None:
+    file = site.settings.data / LAST_TIME
+    before = file.read_text()
+    site.clock.shift += timedelta(seconds=1)
+    await run()
+    assert file.read_text() > before
+
+
 async def old_changes_are_removed(site: Site, run: Run) -> None:
     outbox = site.service.whole.core.outbox
     before = await outbox.bounds()
@@ -175,6 +184,7 @@ DUTIES: dict[str, tuple[float, Callable[[Site, Run], Awaitable[None]]]] = {
     "export the audit head": (SETTINGS.audit_head_s, the_head_is_exported),
     "send the audit chain": (SEND_S, the_chain_is_sent),
     "count strangers": (strangers.LOOK_S, strangers_are_counted),
+    "note the time": (clock_doubt.KEEP_S, the_time_is_noted),
     # From here on the site's clock is set forward, by days: nodes take no work any more.
     "remove old changes": (HOUR_S, old_changes_are_removed),
     "forget old uses of quotas": (HOUR_S, quotas_forget),

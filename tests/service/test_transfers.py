@@ -449,7 +449,9 @@ async def test_the_receipt_of_a_move_that_was_tried_again_proves_every_source_th
     again = await site.ada.end_of(ended)
     assert again.state is m.TransferState.COMPLETE, again.summary
     receipt = await site.ada.port.receipt(ended.id)
-    assert receipt.summary.startswith(f"complete: {len(files)} files there ({len(files)} copied, "), receipt.summary
+    assert receipt.summary.startswith(f"complete: {len(files)} files there ({len(files)} copied and verified "), (
+        receipt.summary
+    )
     text = b"".join([chunk async for chunk in site.ada.port.receipt_files(receipt.id)])
     lines = [json.loads(line) for line in text.splitlines()]
     assert {"/".join(line["path"]) for line in lines if line["type"] == "file"} == set(files)

@@ -60,7 +60,7 @@ async def test_what_a_sync_deletes_is_kept_and_comes_back(site: Site) -> None:
     (kept,) = (site.archive / ".headrace-trash").iterdir()
     assert files_at(kept) == {name: text for name, text in before.items() if name != "set/keep"}
     assert (ended.progress.deleted, ended.progress.deleted_to_trash) == (4, True)
-    assert "verified, 4 entries moved to the trash at the destination." in ended.summary
+    assert "verified, 1 byte), 4 entries moved to the trash at the destination." in ended.summary
     receipt = await site.ada.port.receipt(ended.id)
     assert "; 4 entries moved to the trash at the destination)" in receipt.summary
     assert kept.name in receipt.document
