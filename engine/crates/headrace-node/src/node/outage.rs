@@ -156,7 +156,7 @@ mod tests {
             outage.over(start).as_deref(),
             Some("attached to the service")
         );
-        let lost = start + Duration::from_secs(3600);
+        let lost = start + Duration::from_hours(1);
         assert!(
             outage
                 .ended(&unreachable("closed"), TRY, lost)
