@@ -108,22 +108,22 @@ impl Line {
         self.look(&mut state);
     }
 
-    /// Wait until so many bytes may pass, or `is_over`, or the link is gone. `share` is asked for what the claim has of this link; who left
-    /// it since it was found does not wait.
+    /// Wait until so many bytes may pass, or `is_over`, or the link is gone; returns whether there was something to wait for. `share` is
+    /// asked for what the claim has of this link; who left it since it was found does not wait.
     pub(super) fn take(
         &self,
         (claim, share): (u64, &dyn Fn() -> Option<Arc<TransferShare>>),
         bytes: u64,
         files: u64,
         is_over: &dyn Fn() -> bool,
-    ) {
+    ) -> bool {
         let mut state = self.state.lock();
         if state.closed {
-            return;
+            return false;
         }
         // Asked while the line is locked: who leaves changes the share first, so that nobody joins after it left.
         let Some(share) = share() else {
-            return;
+            return false;
         };
         state.join(claim, &share, self.start.elapsed());
         let ask = state.asks;
@@ -136,16 +136,18 @@ impl Line {
         state.waiting.insert(ask, waiting);
         state.schedule.ask(claim, ask, bytes, files);
         self.look(&mut state);
+        let waits = state.waiting.contains_key(&ask);
         while state.waiting.contains_key(&ask) {
             if is_over() {
                 state.waiting.remove(&ask);
                 state.schedule.withdraw(claim, ask);
-                return;
+                return waits;
             }
             if granted.wait_for(&mut state, MAX_WAIT).timed_out() {
                 self.look(&mut state);
             }
         }
+        waits
     }
 
     /// Whether a claim takes part.

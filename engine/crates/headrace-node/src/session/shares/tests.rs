@@ -182,12 +182,39 @@ fn sockets_are_paced_above_what_was_taken_and_never_above_the_link() {
     let claim = claim(&node, 1, &["uplink", "free"]);
     let begin = claim.followed.lock().since;
     let at = |ms| begin + Duration::from_millis(ms);
+    let take = |bytes| {
+        let mut followed = claim.followed.lock();
+        (followed.bytes, followed.waited) = (bytes, true);
+    };
     assert_eq!(claim.pacing_bps(at(99)), None);
-    claim.followed.lock().bytes = 1_000_000;
+    take(1_000_000);
     assert_eq!(claim.pacing_bps(at(100)), Some(160_000_000));
+    take(0);
     assert_eq!(claim.pacing_bps(at(200)), Some(50_000_000));
-    claim.followed.lock().bytes = 9_000_000;
+    take(9_000_000);
     assert_eq!(claim.pacing_bps(at(300)), Some(800_000_000));
+    take(1_000_000);
     claim.set_share(Some(share(1, &["free"])));
     assert_eq!(claim.pacing_bps(at(400)), Some(u64::MAX));
+}
+
+#[test]
+fn sockets_are_paced_only_while_turns_are_waited_for() {
+    let node = NodeLinks::default();
+    node.set(&links(100_000_000_000));
+    let claim = claim(&node, 1, &["uplink"]);
+    let begin = claim.followed.lock().since;
+    let at = |ms| begin + Duration::from_millis(ms);
+    claim.take(1 << 20, 0, NEVER);
+    assert_eq!(claim.pacing_bps(at(100)), Some(u64::MAX));
+    node.set(&links(80_000_000));
+    // More than passes at once.
+    claim.take(1 << 20, 0, NEVER);
+    assert!(
+        claim
+            .pacing_bps(at(200))
+            .is_some_and(|bps| bps <= 80_000_000)
+    );
+    // Nobody waits any more.
+    assert_eq!(claim.pacing_bps(at(300)), Some(u64::MAX));
 }
