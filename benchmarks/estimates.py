@@ -13,7 +13,6 @@ import asyncio
 import json
 import math
 import os
-import platform
 import random
 import shutil
 import statistics
@@ -25,7 +24,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
@@ -34,6 +32,7 @@ from demo.stage import NODE_PROGRAM, DemoError, say
 from tests.servers.site import Site, started_site
 
 from benchmarks.lab import Host, lab
+from benchmarks.machine import moment
 from headrace.client import models as m
 
 REPOSITORY = Path(__file__).parents[1]
@@ -106,10 +105,7 @@ def main() -> int:
     say(json.dumps(report, indent=1))
     arguments.out.mkdir(parents=True, exist_ok=True)
     data = {
-        "measured": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
-        "kernel": platform.release(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[1],
+        **moment(),
         "seed": arguments.seed,
         "summary": report,
         "transfers": [asdict(one) for one in found],

@@ -6,13 +6,11 @@ REST application, signing in, checking and writing JSON included, without a netw
 
 import asyncio
 import json
-import os
-import platform
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import ceil
 from pathlib import Path
 from statistics import median
@@ -25,6 +23,7 @@ from tests.servers.filled import GROUP, Filling, fill
 from tests.servers.postgres import Postgres, postgres_running
 from tests.servers.site import Person, Site, started_site
 
+from benchmarks.machine import moment
 from benchmarks.processors import Processors
 from benchmarks.watchers import WATCHERS, measure_watchers
 from headrace.api.app.heap import keep_for_good
@@ -120,10 +119,7 @@ def measure_lists(home: Path, *, filling: Filling, calls: int, postgresql: bool,
         found, watchers = asyncio.run(_measure(folder, filled, calls, server))
     of_all = json.loads(_KEPT.read_text(encoding="utf-8")) if _KEPT.exists() else {}
     of_all[store] = {
-        "measured": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
-        "kernel": platform.release(),
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
+        **moment(),
         "transfers": filled.transfers,
         "events": filled.events,
         "calls": calls,

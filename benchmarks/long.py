@@ -11,16 +11,14 @@ sent is made, what arrives is verified and dropped; the journal is real. Needs r
 import argparse
 import itertools
 import json
-import os
-import platform
 import statistics
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.lab import lab
+from benchmarks.machine import moment
 
 REPOSITORY = Path(__file__).parents[1]
 PROGRAM = REPOSITORY / "engine" / "target" / "release" / "examples" / "long"
@@ -79,10 +77,7 @@ def main() -> int:
             runs.append(run)
     arguments.out.mkdir(parents=True, exist_ok=True)
     data = {
-        "measured": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
-        "kernel": platform.release(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[1],
+        **moment(),
         "runs": [asdict(run) for run in runs],
     }
     (arguments.out / "long.json").write_text(json.dumps(data) + "\n", encoding="utf-8")

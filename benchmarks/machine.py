@@ -18,6 +18,16 @@ _VERSIONS = {
 }
 
 
+def moment() -> dict[str, object]:
+    """Say when and on what something was measured, with the load of the last minute."""
+    return {
+        "measured": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
+        "kernel": platform.release(),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
 def machine() -> dict[str, object]:
     """Describe this machine at this moment."""
     return {

@@ -8,11 +8,9 @@ of both processes do so less. Figures are kept in `docs/benchmarks/passing_on.js
 import asyncio
 import json
 import os
-import platform
 import statistics
 import tempfile
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Final
@@ -21,6 +19,8 @@ import httpx2
 from demo.stage import REPOSITORY, say
 from tests.servers.many import Many, many
 from tests.servers.postgres import postgres_running
+
+from benchmarks.machine import moment
 
 KEPT: Final = REPOSITORY / "docs" / "benchmarks" / "passing_on.json"
 _CALLS: Final[Mapping[str, str]] = {"me": "/me", "transfers": "/transfers", "audit, 200": "/audit?limit=200"}
@@ -33,10 +33,7 @@ def measure_passing_on(calls: int) -> None:
     with tempfile.TemporaryDirectory(prefix="headrace-passing-") as name, postgres_running() as postgres:
         found = asyncio.run(_measure(Path(name), postgres.database(), calls))
     kept = {
-        "measured": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
-        "kernel": platform.release(),
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
+        **moment(),
         "calls": calls,
         "of": found,
     }

@@ -11,8 +11,6 @@ socket memory are limited by control groups of version 1. Needs root. Data and t
 import argparse
 import asyncio
 import json
-import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -23,6 +21,7 @@ from pathlib import Path
 from demo.stage import say
 
 from benchmarks.lab import Host, lab
+from benchmarks.machine import moment
 from benchmarks.verdicts.hosts import every_congestion_control
 from benchmarks.verdicts.house import DESTINATION, SOURCE, opened
 from benchmarks.verdicts.plants import Plant, drawn
@@ -69,10 +68,7 @@ def keep(folder: Path, seed: str, results: list[Result]) -> None:
     """Write what is known so far: a run takes long, and may be ended."""
     folder.mkdir(parents=True, exist_ok=True)
     data = {
-        "measured": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
-        "kernel": platform.release(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[1],
+        **moment(),
         "seed": seed,
         "runs": [result.data() for result in results],
     }

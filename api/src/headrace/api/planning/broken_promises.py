@@ -6,15 +6,13 @@ from datetime import datetime
 from typing import Final
 
 from headrace.api.planning.admission import Rows, others_of, rows_of_others
-from headrace.api.policy.promises import Other
+from headrace.api.policy.promises import WHOLE, Other
 from headrace.api.policy.qos import InForce, node_keys
 from headrace.api.store import Database
 from headrace.client import models as m
 from headrace.client.text import bit_rate
 
 _MOST_NAMED: Final = 20
-_WHOLE: Final = 0.999
-"""What is so near to what is needed is all of it."""
 
 
 async def broken_promises(
@@ -40,7 +38,7 @@ def _broken(versions: tuple[InForce, InForce], keys: Mapping[str, str], rows: Ro
 
 
 def _is_kept(one: Other) -> bool:
-    return one.promised_bps >= _WHOLE * one.needs_bps
+    return one.promised_bps >= WHOLE * one.needs_bps
 
 
 def _said(one: Other) -> str:

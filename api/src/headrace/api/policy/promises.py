@@ -20,7 +20,7 @@ AHEAD: Final = 1.05
 MOST_AHEAD: Final = timedelta(days=3660)
 """How far is looked."""
 _MOMENT: Final = timedelta(microseconds=1)
-_WHOLE: Final = 0.999
+WHOLE: Final = 0.999
 """What is so near to what is needed is all of it."""
 
 _Taken = tuple[datetime, float]
@@ -195,7 +195,7 @@ class _Sure:
         """
         begins = self.asked.now or self.asked.begins
         promised = [one for one in others if one.deadline is not None and one.deadline > begins]
-        short = [one for one in promised if one.promised_bps < _WHOLE * one.needs_bps]
+        short = [one for one in promised if one.promised_bps < WHOLE * one.needs_bps]
         lacking = {one.transfer for one in short}
         whole = [one for one in promised if one.transfer not in lacking]
         found: dict[str, list[_Taken]] = {

@@ -3,9 +3,12 @@
 import os
 import socket
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import ip_address
 
 _LOOPBACK_NAME = "localhost"
+_KEPT = 1024
+"""Answers that are kept: it is asked for every node at each step of a transfer, and costs three system calls."""
 
 
 def elsewhere(data_addresses: Sequence[str]) -> bool:
@@ -13,6 +16,7 @@ def elsewhere(data_addresses: Sequence[str]) -> bool:
     return bool(data_addresses) and not any(_is_here(address.rpartition(":")[0]) for address in data_addresses)
 
 
+@lru_cache(_KEPT)
 def _is_here(host: str) -> bool:
     try:
         address = ip_address(host.strip("[]"))
