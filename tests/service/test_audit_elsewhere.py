@@ -166,6 +166,22 @@ async def test_what_happens_while_the_other_host_is_away_is_sent_when_it_is_back
         assert verdict(syslog, (await site.ada.port.health()).key).intact
 
 
+async def test_a_server_that_is_back_is_not_said_to_be_away_because_something_happens_all_the_time(
+    tmp_path: Path, syslog: Syslog
+) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        syslog.kill()
+        await elsewhere_of(site).send()
+        syslog.start()
+        await elsewhere_of(site).send()
+        await site.person("bob", "viewer")
+        site.clock.shift += timedelta(seconds=CONFIRM_S)
+        await elsewhere_of(site).send()
+        assert elsewhere_of(site).unsent > 0, "what has just happened is on its way"
+        assert elsewhere_of(site).away is None
+        assert (await site.ada.port.health()).causes == []
+
+
 async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(tmp_path: Path, syslog: Syslog) -> None:
     async with site_that_sends(tmp_path, syslog, audit_most_unsent=40, transfer_concurrency=1) as site:
         await site.start_both()

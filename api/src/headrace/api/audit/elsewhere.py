@@ -127,9 +127,8 @@ class Elsewhere:
             last = events[-1]
             await self._write([_message(event) for event in events], last)
         await self._send_head_again()
-        if self.away is not None and self._unconfirmed is None:
-            _log.info("audit events are sent to %s again", self.name)
-            self.away = None
+        if self._unconfirmed is None:
+            self._note_back()
 
     def _forget(self) -> None:
         """Begin anew after what is known to have arrived."""
@@ -164,6 +163,8 @@ class Elsewhere:
                 await tx.execute(_NOTED, {"id": 1, "sequence": self._read})
             # Not before: what could not be noted is noted the next time.
             self._read = None
+            # And not only once nothing is on its way: where something happens every second, that is never.
+            self._note_back()
 
     async def _next(self) -> list[Row[Any]]:
         async with self._database.read() as tx:
@@ -178,6 +179,11 @@ class Elsewhere:
         if self.away is None:
             _log.warning("audit events can't be sent to %s: %s", self.name, said)
         self.away = Away(self.away.since if self.away else self._clock(), said)
+
+    def _note_back(self) -> None:
+        if self.away is not None:
+            _log.info("audit events are sent to %s again", self.name)
+            self.away = None
 
 
 async def _bounds(tx: Tx) -> tuple[int, int]:
