@@ -557,7 +557,7 @@ async def test_a_deadline_that_a_link_cannot_hold_beside_others_is_infeasible_an
         deadline = (site.clock() + timedelta(seconds=slow * slow_s)).isoformat()
         return await person.plan("lab:/set", f"archive:/{name}", deadline=deadline, rate_limit_bps=rate)
 
-    alone = await planned(site.ada, "one", 1.5, SLOW_BPS)
+    alone = await planned(site.ada, "one", 1.2, SLOW_BPS)
     assert alone.state is m.PlanState.READY, alone.summary
     assert "what that needs of uplink is set aside for it" in " ".join(alone.notes)
     same = await planned(site.ada, "two", 0.65)
@@ -617,14 +617,14 @@ async def test_who_is_resumed_or_tried_again_stands_behind_what_was_promised_mea
     async def said(transfer: m.Transfer) -> str:
         return [one.message for one in await site.ada.port.transfer_events(transfer.id) if "by ada" in one.message][-1]
 
-    first = await promised("one", 0.9)
+    first = await promised("one", 0.65)
     await control(first, "pause")
     await until(site, first, "paused")
     await control(first, "resume")
     assert "not promised" not in await said(first)
     await control(first, "pause")
     await until(site, first, "paused")
-    second = await promised("two", 0.7)
+    second = await promised("two", 0.75)
     await control(first, "resume")
     assert "is not promised any more: " in await said(first)
     assert f"`{second.id}` would have to make room for it" in await said(first)
@@ -635,6 +635,35 @@ async def test_who_is_resumed_or_tried_again_stands_behind_what_was_promised_mea
     assert shares[first.id].guaranteed_bps < shares[first.id].needed_bps
     for one in (first, second):
         await control(one, "cancel")
+        await site.ada.end_of(one)
+
+
+@pytest.mark.anyio
+async def test_the_earliest_deadline_goes_first_and_a_later_one_that_is_kept_so_is_not_at_risk(site: Site) -> None:
+    slow_s = large_set(site, files=128) * 8 / SLOW_BPS
+    await put_in_force(site, LINKED.replace("80_000_000", str(2 * SLOW_BPS)))
+
+    async def promised(name: str, slow: float) -> m.Transfer:
+        deadline = (site.clock() + timedelta(seconds=slow * slow_s)).isoformat()
+        return await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{name}", deadline=deadline))
+
+    # Together they need more than the link now, and no more than it carries until the later one.
+    late, early = await promised("late", 1.4), await promised("early", 0.75)
+    await until(site, early, "running")
+    async with asyncio.timeout(60):
+        async for event in site.ada.port.watch(late.id):
+            shown = event.transfer
+            if shown is None or shown.progress.share is None or shown.deadline is None:
+                continue
+            left, share = (shown.deadline - site.clock()).total_seconds(), shown.progress.share
+            if share.guaranteed_bps < share.needed_bps and (shown.progress.eta_s or 0) > left:
+                assert share.kept_later
+                assert not shown.deadline_at_risk
+                break
+    shares = {one.transfer: one for one in (await site.ada.port.qos()).use[0].transfers}
+    assert shares[early.id].guaranteed_bps == shares[early.id].needed_bps
+    for one in (late, early):
+        await site.ada.port.control(one.id, m.ControlRequest(action="cancel"))
         await site.ada.end_of(one)
 
 

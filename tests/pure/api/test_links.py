@@ -133,7 +133,7 @@ def test_a_link_without_a_capacity_is_not_divided() -> None:
     assert divided.entitled_bps == {}
 
 
-def test_a_link_guarantees_no_more_than_it_has_and_the_first_promise_is_kept_first() -> None:
+def test_a_link_guarantees_no_more_than_it_has_to_who_is_named_first() -> None:
     path, other_way = Path(("uplink",)), Path((), ("uplink",))
     needs = [("a", "bulk", path, 600.0), ("b", "bulk", path, 600.0), ("c", "bulk", other_way, 600.0)]
     assert guarantees(document(UPLINK), needs) == {"a": 600, "b": 300, "c": 600}

@@ -5835,6 +5835,12 @@ export interface components {
              */
             guaranteed_bps: number;
             /**
+             * Kept Later
+             * @description that is too little now, and enough comes before its deadline: earlier ones go first
+             * @default false
+             */
+            kept_later: boolean;
+            /**
              * Links
              * @default []
              */

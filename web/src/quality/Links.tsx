@@ -95,7 +95,7 @@ function Way({ use: { link, way, transfers }, capacity, order }: { use: QosLinkU
 }
 
 function Share({ share, most, order }: { share: TransferShare; most: number; order: readonly string[] }) {
-  const { transfer, qos_class: name, actual_bps: takes, entitled_bps: entitled, guaranteed_bps: guaranteed, needed_bps: needed } = share;
+  const { transfer, qos_class: name, actual_bps: takes, entitled_bps: entitled, guaranteed_bps: guaranteed, needed_bps: needed, kept_later: later } = share;
   const hue = hueOf(order, name);
   return (
     <Table.Tr>
@@ -117,7 +117,7 @@ function Share({ share, most, order }: { share: TransferShare; most: number; ord
       <Table.Td>{rate(takes)}</Table.Td>
       <Table.Td>{entitled == null ? t("quality.free") : rate(entitled)}</Table.Td>
       <Table.Td>
-        {needed === 0 ? t("value.none") : guaranteed < needed ? t("quality.short", { guaranteed: rate(guaranteed), needed: rate(needed) }) : rate(guaranteed)}
+        {needed === 0 ? t("value.none") : guaranteed < needed ? t(later ? "quality.later" : "quality.short", { guaranteed: rate(guaranteed), needed: rate(needed) }) : rate(guaranteed)}
       </Table.Td>
     </Table.Tr>
   );

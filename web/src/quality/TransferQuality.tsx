@@ -72,12 +72,13 @@ export function TransferQuality({ transfer }: { transfer: Transfer }) {
   );
 }
 
-function shareRows({ links, entitled_bps: entitled, actual_bps: takes, guaranteed_bps: guaranteed, needed_bps: needed }: TransferShare): (readonly [string, string])[] {
+function shareRows({ links, entitled_bps: entitled, actual_bps: takes, guaranteed_bps: guaranteed, needed_bps: needed, kept_later: later }: TransferShare): (readonly [string, string])[] {
+  const kept = later ? t("quality.later", { guaranteed: rate(guaranteed), needed: rate(needed) }) : rate(guaranteed);
   return [
     [t("quality.onLinks"), links.map(visible).join(", ")],
     [t("quality.entitled"), entitled == null ? t("quality.free") : rate(entitled)],
     [t("quality.takes"), rate(takes)],
-    ...(needed > 0 ? [[t("quality.needed"), rate(needed)] as const, [t("quality.guaranteed"), rate(guaranteed)] as const] : []),
+    ...(needed > 0 ? [[t("quality.needed"), rate(needed)] as const, [t("quality.guaranteed"), kept] as const] : []),
   ];
 }
 

@@ -3,7 +3,7 @@ import type { Qos, TransferShare } from "../api/schema";
 import { grown, MOST_SEEN, stacked, wayKey, type Taken } from "./series";
 
 function share(qos_class: string, actual_bps: number): TransferShare {
-  return { transfer: "", qos_class, links: ["uplink"], weight: 1, needed_bps: 0, guaranteed_bps: 0, entitled_bps: null, ceiling_link: "", actual_bps };
+  return { transfer: "", qos_class, links: ["uplink"], weight: 1, needed_bps: 0, guaranteed_bps: 0, kept_later: false, entitled_bps: null, ceiling_link: "", actual_bps };
 }
 
 function seen(...transfers: TransferShare[]): Qos {

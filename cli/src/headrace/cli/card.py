@@ -325,6 +325,8 @@ def share_of(share: m.TransferShare) -> str:
     """Say what a transfer is entitled to of links, and takes."""
     entitled = "no cap" if share.entitled_bps is None else f"entitled to {bit_rate(share.entitled_bps)}"
     guaranteed = f", {bit_rate(share.guaranteed_bps)} guaranteed" if share.guaranteed_bps else ""
+    if share.kept_later:
+        guaranteed += ", and more later, in time for its deadline: earlier ones go first"
     takes = f"{guaranteed}, takes {bit_rate(share.actual_bps)}"
     return f"class {share.qos_class} on {', '.join(share.links)}: {entitled}{takes}"
 

@@ -54,6 +54,7 @@ export const quality = {
   "quality.key.entitled": "entitled to",
   "quality.key.takes": "takes (colour of its class)",
   "quality.late": "It ended after its deadline",
+  "quality.later": "{guaranteed} of {needed}; more later, in time: earlier deadlines go first",
   "quality.lead": "How transfers share the network. One person writes links, classes and calendars, another publishes; every version stays.",
   "quality.link": "Link {name}",
   "quality.link.each": "{rate} in each direction",

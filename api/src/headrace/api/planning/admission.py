@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, select
 
 from headrace.api.caller import Caller
 from headrace.api.clock import full_minute
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Hours, Timeline
-from headrace.api.policy.links import Path, guarantees, path_of
+from headrace.api.policy.forecast import Promise
+from headrace.api.policy.links import Path, path_of
 from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Deadline, Other, Verdict, judge
 from headrace.api.policy.qos import InForce, node_keys
 from headrace.api.store import Database, Tx
-from headrace.api.store.tables_work import TransferRow
+from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
 from headrace.auth import Scope
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, plural
@@ -36,7 +37,9 @@ _OF_OTHERS: Final = (
     TransferRow.progress,
     TransferRow.starts,
     TransferRow.deadline,
+    TransferRow.promised,
     TransferRow.hours,
+    TransferRow.rate_ceiling_bps,
 )
 _TRIES: Final = 4
 _HOLDS: Final = timedelta(seconds=10)
@@ -193,9 +196,17 @@ def _way_out(verdict: Verdict, whose: str | None) -> str:
 
 
 async def _promises(tx: Tx, but: str) -> Promises:
-    """Return what was promised to others: who, by when, as what, in which hours."""
+    """Return what was promised to others: who, by when, since when, as what, in which hours, how fast at most."""
     query = (
-        select(TransferRow.id, TransferRow.deadline, TransferRow.qos_class, TransferRow.starts, TransferRow.hours)
+        select(
+            TransferRow.id,
+            TransferRow.deadline,
+            TransferRow.promised,
+            TransferRow.qos_class,
+            TransferRow.starts,
+            TransferRow.hours,
+            TransferRow.rate_ceiling_bps,
+        )
         .where(*_COUNTS, TransferRow.deadline.is_not(None), TransferRow.id != but)
         .order_by(TransferRow.id)
     )
@@ -211,12 +222,12 @@ async def _judged(tx: Tx, held: InForce, wanted: WantedDeadline, now: datetime) 
 
 
 async def rows_of_others(tx: Tx, but: str) -> Rows:
-    """Return what runs, and what has a deadline, in the order of promises."""
+    """Return what runs, and what has a deadline."""
     query = (
         select(*_OF_OTHERS)
         .where(*_COUNTS, TransferRow.id != but)
         .where(TransferRow.deadline.is_not(None) | (TransferRow.state == m.TransferState.RUNNING))
-        .order_by(func.coalesce(TransferRow.promised, TransferRow.created), TransferRow.id)
+        .order_by(TransferRow.id)
     )
     return (await tx.execute(query)).all()
 
@@ -236,31 +247,33 @@ def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows:
 
 
 def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime) -> list[Other]:
-    """Return what runs, and what has a promise, in the order of promises."""
+    """Return what runs over links, and what has a promise there."""
     found = list[Other]()
-    needs = list[tuple[str, str, Path, float]]()
     timelines: dict[tuple[str, str | None], Timeline] = {}
     for row in rows:
         path = path_of(held.document, keys, row.source_node, row.destination_node)
         if not path.links:
             continue
         progress = m.Progress.model_validate_json(row.progress)
-        left = max(0, progress.bytes_total - progress.bytes_durable) * 8 * AHEAD
-        deadline = row.deadline if row.deadline is not None and row.deadline > now else None
-        runs = row.state == m.TransferState.RUNNING
-        found.append(Other(row.id, row.requester, row.qos_class, path, left, 0, deadline, runs))
-        if deadline is not None:
+        left, promise = max(0, progress.bytes_total - progress.bytes_durable) * 8 * AHEAD, None
+        if row.deadline is not None and row.deadline > now and row.promised != NOT_PROMISED:
             same = row.qos_class, row.hours
             if same not in timelines:
                 own = OpenHours.read(json.loads(row.hours)) if row.hours else None
                 timelines[same] = Timeline(held.hours_of(row.qos_class, own), now, now + MOST_AHEAD)
-            seconds = timelines[same].seconds(max(now, row.starts or now), deadline)
-            needs.append((row.id, row.qos_class, path, left / max(1.0, seconds)))
-    got = guarantees(held.document, needs)
-    need_of = {transfer: bps for transfer, _, _, bps in needs}
-    return [
-        replace(one, promised_bps=got.get(one.transfer, 0), needs_bps=need_of.get(one.transfer, 0)) for one in found
-    ]
+            promise = Promise(
+                transfer=row.id,
+                qos_class=row.qos_class,
+                path=path,
+                left_bits=left,
+                begins=max(now, row.starts or now),
+                deadline=row.deadline,
+                hours=timelines[same],
+                rate_bps=row.rate_ceiling_bps,
+            )
+        runs = row.state == m.TransferState.RUNNING
+        found.append(Other(row.id, row.requester, row.qos_class, path, left, runs, promise))
+    return found
 
 
 def _utc(moment: datetime) -> str:

@@ -155,6 +155,20 @@ class Timeline:
             yield self._spans[number]
             number += 1
 
+    def is_open(self, moment: datetime) -> bool:
+        """Whether they are open at a moment."""
+        while (not self._spans or self._spans[-1][1] <= moment) and self._look():
+            pass
+        number = bisect_right(self._opens, moment)
+        return number > 0 and moment < self._spans[number - 1][1]
+
+    def changes(self, begins: datetime, ends: datetime) -> set[datetime]:
+        """Return when they open and close between two moments."""
+        self._before(ends)
+        first = max(0, bisect_right(self._opens, begins) - 1)
+        last = bisect_right(self._opens, ends)
+        return {at for span in self._spans[first:last] for at in span if begins < at < ends}
+
     def seconds(self, begins: datetime, ends: datetime) -> float:
         """Return for how long they are open between two moments, as far as was looked."""
         return self._before(ends) - self._before(begins) if begins < ends else 0.0

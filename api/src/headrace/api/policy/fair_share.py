@@ -1,7 +1,7 @@
 """Who is entitled to how much of a link: the rule by which nodes schedule, as arithmetic. Pure functions.
 
 Priorities first (lower ones together keep the rest of what reaches them), in each the floors of classes, then
-guarantees of transfers in the order of their promises, then what is left by weight: of classes, and of transfers within
+guarantees of transfers, the earliest deadline first, then what is left by weight: of classes, and of transfers within
 a class. Nobody gets more than a ceiling or than is wanted, and what one leaves goes to the others.
 """
 
@@ -102,7 +102,7 @@ def divided(amount: float, claims: Iterable[tuple[K, float, float]]) -> dict[K, 
 def entitlements(
     rate_bps: float, rest_percent: float, rules: Mapping[str, OnLink], claims: Sequence[Claim]
 ) -> dict[str, float]:
-    """Return what each transfer is entitled to of a link, by its id; `claims` in the order of their promises."""
+    """Return what each transfer is entitled to of a link, by its id; `claims` in the order of their guarantees."""
     tiers: dict[int, list[Claim]] = {}
     for claim in claims:
         tiers.setdefault(rules.get(claim.qos_class, OnLink()).priority, []).append(claim)

@@ -121,7 +121,7 @@ def path_of(document: m.QosDocument, keys: Mapping[str, str], source: str, desti
 
 
 def divide(document: m.QosDocument, keys: Mapping[str, str], moving: Sequence[Moving]) -> Divided:
-    """Divide links among nodes, and say what transfers are entitled to; `moving` in the order of their promises."""
+    """Divide links among nodes, and say what transfers are entitled to; `moving` in the order of their guarantees."""
     nodes: dict[str, dict[str, NodeLink]] = {}
     entitled: dict[str, float] = {}
     busy: set[At] = set()
@@ -233,7 +233,7 @@ def _part(link: m.QosLink, rules: Mapping[str, OnLink], of: tuple[Way, _Way], no
 
 
 def guarantees(document: m.QosDocument, needs: Iterable[tuple[str, str, Path, float]]) -> dict[str, float]:
-    """Return what deadlines get of what they need (transfer, class, path, bit/s), in the order of their promises.
+    """Return what deadlines get of what they need (transfer, class, path, bit/s), in the order in which they are given.
 
     A link guarantees no more than it has, without the floors of other classes that run there.
     """

@@ -1,6 +1,6 @@
 """Tables of plans, consent, transfers and receipts."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final, Literal
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, String, Text, UniqueConstraint, false, text
@@ -11,6 +11,8 @@ from headrace.api.store.tables_site import name_of
 
 _OPEN: Final = ("state", "unstarted", "expires")
 _ENDS: Final = ("source_endpoint", "destination_endpoint")
+NOT_PROMISED: Final = datetime(9999, 12, 31, tzinfo=UTC)
+"""In place of since when a deadline was promised, of one that could not be kept: earlier services sort it last."""
 
 
 class PlanRow(Base):
@@ -196,7 +198,7 @@ class TransferRow(Base):
     """Hours in which alone it runs (JSON of `models.RunHours`)."""
     deadline: Mapped[datetime | None] = mapped_column(Utc)
     promised: Mapped[datetime | None] = mapped_column(Utc)
-    """Since when that stands against the deadlines of others; nothing: since it was submitted."""
+    """Since when it was promised; nothing: since it was submitted. `NOT_PROMISED`: it is not."""
     diagnosis: Mapped[str | None] = mapped_column(Text)
     """What limited its last attempt (JSON of `models.Diagnosis`)."""
     measured: Mapped[str | None] = mapped_column(Text)

@@ -11,7 +11,7 @@ from headrace.api.policy.budgets import day_of_start, reserve
 from headrace.api.private_words import because
 from headrace.api.signing.legs import most_of
 from headrace.api.store import Tx, after_commit
-from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.api.store.tables_work import NOT_PROMISED, PlanRow, TransferRow
 from headrace.api.transfers.attempts import ADVANCE
 from headrace.api.transfers.deadlines import own_hours, require_deadline, why_late
 from headrace.api.transfers.parts import Parts
@@ -66,7 +66,7 @@ class Control:
                 await self._wish(tx, caller, fresh, _WISHES[request.action], (request.reason, again))
 
     async def _promise_anew(self, tx: Tx, row: TransferRow, admission: Admission) -> str:
-        """Let the deadline of what runs again stand behind what was promised meanwhile; say when it can't be kept so.
+        """Promise the deadline of what runs again anew, beside what was promised meanwhile; say when it can't be kept.
 
         Who paused or failed has given its place up. It runs all the same, with what others leave.
         """
@@ -74,9 +74,9 @@ class Control:
         if row.deadline is None or row.deadline <= now:
             return ""
         late = await why_late(tx, row.requester, admission, self._parts.shares.in_force, row, self._left(row), now)
-        row.promised = now
+        since = row.promised = NOT_PROMISED if late else now
         run, deadline = row.id, row.deadline
-        after_commit(tx, lambda: self._scheduler.promised(run, now))
+        after_commit(tx, lambda: self._scheduler.promised(run, since))
         return f". Its deadline, {deadline:%Y-%m-%d %H:%M} UTC, is not promised any more: {late}" if late else ""
 
     async def _wish(self, tx: Tx, caller: Caller, row: TransferRow, asked: Wish, why: tuple[str, str]) -> None:

@@ -5,14 +5,14 @@ import json
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, Self
 
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.signing.legs import NAMES
-from headrace.api.store.tables_work import TransferRow
+from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
 from headrace.api.transfers.advice import told
 from headrace.api.transfers.diagnosis import diagnose, stalled
 from headrace.api.transfers.measured import Measurements
@@ -34,6 +34,7 @@ _SAMPLES = 8
 _SAMPLED_EVERY = timedelta(milliseconds=900)
 _SURVEYED = ("files", "identical_files", "conflicts", "bytes", "deletes")
 
+_NO_DEADLINE = datetime.max.replace(tzinfo=UTC)
 MAX_COUNT = (1 << 63) - 1
 """The largest count that the store takes."""
 
@@ -130,7 +131,7 @@ class Run:
     qos_class: str = "bulk"
     deadline: datetime | None = None
     promised: datetime | None = None
-    """Since when that was promised; nothing: since it was submitted."""
+    """Since when that was promised; nothing: since it was submitted. `NOT_PROMISED`: it is not."""
     share: m.TransferShare | None = None
     """What it gets of links, while it runs over any."""
     telling: Telling | None = None
@@ -252,9 +253,14 @@ class Run:
         return self.legs is not None and leg_is_over(end.ending(moved=False), first=not self.legs)
 
     @property
-    def order(self) -> tuple[datetime, str]:
-        """Whose promise comes first: the lowest."""
-        return self.promised or self.place.created, self.transfer
+    def is_promised(self) -> bool:
+        """Whether its deadline, if it has one, could be kept when it was asked for last."""
+        return self.promised != NOT_PROMISED
+
+    @property
+    def order(self) -> tuple[bool, datetime, str]:
+        """Who is guaranteed what a deadline needs first, the lowest: the earliest deadline of those promised."""
+        return not self.is_promised, self.deadline or _NO_DEADLINE, self.transfer
 
     @property
     def most_bytes(self) -> int:

@@ -247,7 +247,7 @@ class Scheduler:
             self.wake(run.transfer)
 
     def promised(self, transfer: str, since: datetime) -> None:
-        """Let the deadline of a transfer stand behind those that were promised before."""
+        """Note since when a transfer's deadline is promised, or that it is not."""
         run = self._runs.get(transfer)
         if run is not None:
             run.promised = since

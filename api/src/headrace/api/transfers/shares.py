@@ -18,6 +18,7 @@ from headrace.api.policy.links import WAYS, Divided, Moving, Way, divide, guaran
 from headrace.api.policy.promises import AHEAD
 from headrace.api.policy.qos import InForce, QosVersions, node_keys
 from headrace.api.policy.share_texts import NO_LINKS, node_text, rates_of, share_text
+from headrace.api.transfers.later import kept_later
 from headrace.api.transfers.run_state import Run
 from headrace.api.transfers.telling import Telling, settle
 from headrace.auth import Scope
@@ -30,6 +31,8 @@ _PROMISED_ANEW: Final = timedelta(seconds=10)
 """How old what a deadline needs may be, far from it."""
 _NEAR: Final = 4
 """And near it: this part of the time that is left."""
+_BEHIND: Final = 10**15
+"""More than the milliseconds of any deadline."""
 _SETTLED: Final = timedelta(seconds=5)
 """How long an attempt has run before what it takes says what it can use."""
 PATIENCE_S: Final = 2.0
@@ -172,10 +175,11 @@ class Shares:
         held = self.in_force
         moving = self._moving(held, runs)
         divided = divide(held.document, self._keys, moving)
+        later = kept_later(held, runs, moving, self._core.clock())
         self._tell_nodes(self._grants.limit(divided, self._is_here, self._core.steady()))
         for run, one in zip(runs, moving, strict=True):
             text = share_text(held.document, one)
-            run.share = _share_view(run, one, divided) if text else None
+            run.share = _share_view(run, one, divided, kept_later=one.transfer in later) if text else None
             # What runs since before this service started may know anything.
             telling = self._telling(run, known=None)
             if run is begins:
@@ -206,7 +210,7 @@ class Shares:
             Moving(
                 transfer=run.transfer,
                 qos_class=run.qos_class,
-                order=int(run.order[0].timestamp() * 1000),
+                order=_order(run),
                 source=run.source_node,
                 destination=run.destination_node,
                 path=path,
@@ -251,7 +255,13 @@ def _given_by(held: InForce, policies: PolicySet | None) -> dict[str, list[m.Rul
     }
 
 
-def _share_view(run: Run, one: Moving, divided: Divided) -> m.TransferShare:
+def _order(run: Run) -> int:
+    """Return whose guarantee nodes keep first where they can't keep all: the lowest."""
+    behind, deadline, _ = run.order
+    return int(deadline.timestamp() * 1000) + (_BEHIND if behind else 0)
+
+
+def _share_view(run: Run, one: Moving, divided: Divided, *, kept_later: bool) -> m.TransferShare:
     entitled = divided.entitled_bps.get(run.transfer)
     ceiling_link, ceiling = divided.capped.get(run.transfer, ("", None))
     return m.TransferShare(
@@ -260,6 +270,7 @@ def _share_view(run: Run, one: Moving, divided: Divided) -> m.TransferShare:
         links=list(one.path.links),
         needed_bps=int(run.guarantee[1]) if run.guarantee else 0,
         guaranteed_bps=int(one.guaranteed_bps),
+        kept_later=kept_later,
         entitled_bps=None if entitled is None else int(entitled),
         actual_bps=run.progress.rate_bps,
         ceiling_link=ceiling_link,

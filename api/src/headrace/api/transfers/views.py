@@ -25,8 +25,10 @@ def transfer_view(
     """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
     shown = _of_now(status.state, progress or stored(m.Progress, row.progress))
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
+    # What is left of the time at the present rate says nothing of one whose turn comes later.
+    left_s = None if shown.share is not None and shown.share.kept_later else shown.eta_s
     late = row.deadline is not None and at_risk(
-        row.deadline, held.hours_of(row.qos_class, own_hours(row)), shown.eta_s, row.ended or status.now
+        row.deadline, held.hours_of(row.qos_class, own_hours(row)), left_s, row.ended or status.now
     )
     return m.Transfer(
         id=row.id,
@@ -89,7 +91,7 @@ def _why_late(row: TransferRow, progress: m.Progress, now: datetime) -> str:
     needs, links = bit_rate(share.needed_bps), ", ".join(share.links)
     if share.guaranteed_bps < share.needed_bps:
         has = bit_rate(share.guaranteed_bps)
-        return f"it needs {needs} and {has} of {links} are left for it: others were promised more, or go first"
+        return f"it needs {needs}, and {has} of {links} are left: an earlier deadline or a higher priority goes first"
     if share.entitled_bps is not None and share.entitled_bps < share.needed_bps:
         has = bit_rate(share.entitled_bps)
         return (

@@ -177,6 +177,9 @@ class TransferShare(Model):
     weight: Count = 1
     needed_bps: Count = Field(default=0, description="what its deadline needs")
     guaranteed_bps: Count = Field(default=0, description="that, as far as links have it left")
+    kept_later: bool = Field(
+        default=False, description="that is too little now, and enough comes before its deadline: earlier ones go first"
+    )
     entitled_bps: Count | None = Field(default=None, description="its share of its tightest link; null: no cap there")
     actual_bps: Count = Field(default=0, description="what it takes now")
     ceiling_link: str = Field(default="", description="where the ceiling of its class holds it back; empty: nowhere")
