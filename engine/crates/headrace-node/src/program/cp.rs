@@ -227,6 +227,24 @@ fn parse_rate(text: &str) -> Result<u64, String> {
     Ok(rate)
 }
 
+/// Only what was copied is called verified.
+fn copied_words(files: u64, verified: Verify) -> String {
+    let how = match verified {
+        _ if files == 0 => "",
+        Verify::AtRest => " and verified at rest",
+        Verify::InTransit => " and verified in transit",
+    };
+    format!("{files} files copied{how}")
+}
+
+/// Of files that were there already, size and time were compared.
+fn same_words(identical: u64) -> String {
+    if identical == 0 {
+        return String::new();
+    }
+    format!("; {identical} taken as the same by size and time, not read")
+}
+
 fn say(out: &Out, copying: &Copying, copied: &Copied) -> Exit {
     let Copied {
         transfer,
@@ -247,16 +265,11 @@ fn say(out: &Out, copying: &Copying, copied: &Copied) -> Exit {
         "failed_count": statement.failed, "failed": failed, "receipt": copying.receipt,
     });
     let mut lines = vec![format!(
-        "{} files, {} in {seconds:.1} s, {} identical; verified {}{}",
-        statement.files,
+        "{}, {} in {seconds:.1} s{}{}",
+        copied_words(statement.files, verified),
         byte_size(statement.bytes),
-        statement.identical,
-        if verified == Verify::AtRest {
-            "at rest"
-        } else {
-            "in transit"
-        },
-        if *resumed { ", resumed" } else { "" },
+        same_words(statement.identical),
+        if *resumed { "; resumed" } else { "" },
     )];
     for Failed { path, message, .. } in failed.iter().take(MAX_SHOWN) {
         lines.push(format!("did not arrive: `{path}`: {message}"));
@@ -278,6 +291,15 @@ fn say(out: &Out, copying: &Copying, copied: &Copied) -> Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_was_copied_is_called_verified() {
+        let copied = copied_words(2, Verify::InTransit);
+        assert_eq!(copied, "2 files copied and verified in transit");
+        assert_eq!(copied_words(0, Verify::AtRest), "0 files copied");
+        assert!(same_words(3).ends_with("not read"));
+        assert_eq!(same_words(0), "");
+    }
 
     #[test]
     fn a_ceiling_that_stops_everything_or_that_no_link_has_is_refused() {
