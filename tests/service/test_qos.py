@@ -115,7 +115,10 @@ async def test_a_deadline_at_risk_because_of_a_higher_priority_says_so(site: Sit
     async with asyncio.timeout(30):
         async for event in site.ada.port.watch(promised.id):
             shown = event.transfer
-            if shown is not None and "a higher priority or the ceiling of its class" in shown.deadline_note:
+            if (
+                shown is not None
+                and "a higher priority, floors of other classes or the ceiling of its class" in shown.deadline_note
+            ):
                 assert shown.deadline_at_risk
                 break
     for one in (promised, urgent):

@@ -62,7 +62,7 @@ def test_nodes_are_held_to_the_same_arithmetic(case: dict[str, Any]) -> None:
     assert [found[str(order)] for order in range(len(claims))] == pytest.approx(case["entitled_bps"], abs=1)
 
 
-def test_floors_come_first_then_guarantees_in_the_order_of_their_promises_then_weights() -> None:
+def test_floors_come_first_then_guarantees_in_the_order_in_which_they_are_given_then_weights() -> None:
     rules = {"floor": OnLink(weight=1, floor_bps=300), "other": OnLink(weight=1)}
     claims = [Claim("f", "floor"), Claim("o", "other"), Claim("p", "other", guaranteed_bps=400)]
     found = entitlements(1000, 10, rules, claims)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headrace.api.policy.links import Moving, Path, divide, guarantees, path_of
+from headrace.api.policy.links import Moving, Path, divide, path_of
 from headrace.client import models as m
 
 KEYS = {"left": "L", "other": "O", "right": "R", "far": "F"}
@@ -131,9 +131,3 @@ def test_a_link_without_a_capacity_is_not_divided() -> None:
     divided = divide(document(open_), KEYS, [Moving("a", "bulk", "L", "R", Path(("uplink",)))])
     assert divided.nodes["L"]["uplink"].rate_bps is None
     assert divided.entitled_bps == {}
-
-
-def test_a_link_guarantees_no_more_than_it_has_to_who_is_named_first() -> None:
-    path, other_way = Path(("uplink",)), Path((), ("uplink",))
-    needs = [("a", "bulk", path, 600.0), ("b", "bulk", path, 600.0), ("c", "bulk", other_way, 600.0)]
-    assert guarantees(document(UPLINK), needs) == {"a": 600, "b": 300, "c": 600}

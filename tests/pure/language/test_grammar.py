@@ -3,6 +3,8 @@
 import re
 from importlib import resources
 
+import pytest
+
 from headrace.guardrails.language import grammar
 from headrace.guardrails.language.phrases import GROUPS
 
@@ -30,3 +32,11 @@ def test_no_phrase_matches_nothing() -> None:
 
 def test_no_line_of_the_grammar_is_longer_than_a_line_of_code() -> None:
     assert [line for text in TEXTS.values() for line in text.splitlines() if len(line) > 120] == []
+
+
+def test_a_phrase_that_stands_too_far_in_is_refused_instead_of_read_as_a_part_of_the_line_above() -> None:
+    with pytest.raises(ValueError, match="a phrase begins with two blanks"):
+        list(grammar.lines_of("a limit -> rate_limit_bps=<rate>\n    - with <rate> as the roof\n"))
+    whole = ["{most} = at most|no more than", "a limit -> rate_limit_bps=<rate>", "- {most} <rate>"]
+    text = "{most} = at most|\n    no more than\na limit -> rate_limit_bps=<rate>\n  - {most} <rate>\n"
+    assert list(grammar.lines_of(text)) == [whole[0].replace("|", "| "), *whole[1:]]

@@ -91,13 +91,19 @@ fn invariant_5_a_stopped_transfer_goes_on_where_it_was() {
 
         pair.ticket.rate_ceiling_bps = None;
         pair.ticket.attempt = 2;
-        let (source, destination) = pair.run();
+        let (source, receiving) = pair.start();
+        let (source, destination) = (source.wait(), receiving.wait());
         assert_eq!(
             (source.outcome, destination.outcome),
             (Outcome::Complete, Outcome::Complete),
             "{destination:?}"
         );
         assert!(tree(&pair.from()) == tree(&pair.to()), "the trees differ");
+        let counted = receiving.progress();
+        assert_eq!(
+            (counted.bytes_received, counted.bytes_durable),
+            (bytes, bytes)
+        );
         let totals = destination.statement.as_ref().expect("a statement").totals;
         assert_eq!(
             (totals.files, totals.bytes, totals.identical),

@@ -15,7 +15,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Hours, Timeline
 from headrace.api.policy.forecast import Promise
 from headrace.api.policy.links import Path, path_of
-from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Deadline, Other, Verdict, judge
+from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Other, Verdict, judge
 from headrace.api.policy.qos import InForce, node_keys
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
@@ -233,17 +233,17 @@ async def rows_of_others(tx: Tx, but: str) -> Rows:
 
 
 def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows: Rows, now: datetime) -> Verdict:
-    asked = Deadline(
-        bytes=wanted.bytes,
-        begins=wanted.begins,
-        deadline=wanted.deadline or wanted.begins,
-        hours=held.hours_of(wanted.qos_class, wanted.hours),
+    asked = Promise(
+        transfer=wanted.transfer,
         qos_class=wanted.qos_class,
         path=path_of(held.document, keys, wanted.source, wanted.destination),
+        left_bits=wanted.bytes * 8 * AHEAD,
+        begins=wanted.begins,
+        deadline=wanted.deadline or wanted.begins,
+        hours=Timeline(held.hours_of(wanted.qos_class, wanted.hours), wanted.begins, wanted.begins + MOST_AHEAD),
         rate_bps=wanted.rate_bps,
-        now=now,
     )
-    return judge(held.document, asked, others_of(held, keys, rows, now))
+    return judge(held.document, asked, others_of(held, keys, rows, now), now)
 
 
 def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime) -> list[Other]:

@@ -5,7 +5,7 @@ of their deadlines, as far as their links have it. On one link this keeps all pr
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -15,10 +15,12 @@ from headrace.api.policy.fair_share import OnLink, rules_on
 from headrace.api.policy.links import Path, Way
 from headrace.client import models as m
 
+_LEAST_S: Final = 0.001
+"""Time that is left at least: what needs more than any link in it is late by no more."""
 ENOUGH: Final = 0.999
 """What is so near to what is needed is all of it."""
 
-At = tuple[str, Way]
+LinkWay = tuple[str, Way]
 """A link, and a direction."""
 
 
@@ -39,7 +41,7 @@ class Promise:
 
     def needs_bps(self, left_bits: float, at: datetime) -> float:
         """Return what it needs from a moment on, when so much is left then."""
-        return left_bits / max(1.0, self.hours.seconds(max(at, self.begins), self.deadline))
+        return left_bits / max(_LEAST_S, self.hours.seconds(max(at, self.begins), self.deadline))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Outcome:
 class _Limit:
     """What a class may have of a link in one direction."""
 
-    at: At
+    at: LinkWay
     rate_bps: float
     """Without the floors of others."""
     busy_bps: float
@@ -73,8 +75,18 @@ class _Limit:
 class Links:
     """What the links of a document have for promises."""
 
-    def __init__(self, document: m.QosDocument, free: Callable[[At, int], datetime], now: datetime) -> None:
-        """`free`: from when on transfers of a higher priority than this do not take all but the rest of a link."""
+    def __init__(
+        self,
+        document: m.QosDocument,
+        free: Callable[[LinkWay, int], datetime],
+        now: datetime,
+        present: Mapping[LinkWay, Collection[str]] | None = None,
+    ) -> None:
+        """`free`: from when on transfers of a higher priority than this do not take all but the rest of a link.
+
+        `present`: which classes run; floors of others are kept free where it is not said.
+        """
+        self._present = present
         self._links = {link.name: link for link in document.links}
         self._rules = {link: rules_on(document, link) for link in self._links}
         self._free = free
@@ -98,6 +110,15 @@ class Links:
             if number < len(moments):
                 forecast.go_on(moments[number])
         return Outcome(forecast.lacks, moments, rates)
+
+    def guarantees(self, needs: Iterable[tuple[Promise, float]], at: datetime) -> dict[str, float]:
+        """Return what promises get of what they need (bit/s) at a moment, in the order in which they are given."""
+        taken, got = _Taken(), dict[str, float]()
+        for one, bps in needs:
+            limits = self._limits_of(one)
+            got[one.transfer] = min(bps, taken.room(one, limits, at))
+            taken.add(one, limits, got[one.transfer])
+        return got
 
     def _changes(
         self, promises: Sequence[Promise], last: tuple[Promise, Sequence[_Limit]] | None
@@ -125,10 +146,11 @@ class Links:
             found = self._limits[key] = tuple(self._limit(promise.qos_class, at) for at in ways)
         return found
 
-    def _limit(self, qos_class: str, at: At) -> _Limit:
+    def _limit(self, qos_class: str, at: LinkWay) -> _Limit:
         link, rules = self._links[at[0]], self._rules[at[0]]
         own, rate = rules.get(qos_class, OnLink()), float(link.rate_bps or 0)
-        floors = sum(rule.floor_bps for name, rule in rules.items() if name != qos_class)
+        others = rules.keys() if self._present is None else rules.keys() & set(self._present.get(at, ()))
+        floors = sum(rules[name].floor_bps for name in others if name != qos_class)
         busy = rate * link.rest_percent / 100
         return _Limit(at, rate - floors, busy - floors, self._free(at, own.priority), own.ceiling_bps)
 
@@ -137,8 +159,8 @@ class Links:
 class _Taken:
     """What is taken of links, in all and by each class."""
 
-    of_all: defaultdict[At, float] = field(default_factory=lambda: defaultdict(float))
-    of_class: defaultdict[tuple[At, str], float] = field(default_factory=lambda: defaultdict(float))
+    of_all: defaultdict[LinkWay, float] = field(default_factory=lambda: defaultdict(float))
+    of_class: defaultdict[tuple[LinkWay, str], float] = field(default_factory=lambda: defaultdict(float))
 
     def copy(self) -> "_Taken":
         return _Taken(self.of_all.copy(), self.of_class.copy())

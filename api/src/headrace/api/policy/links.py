@@ -4,7 +4,7 @@ A link is scheduled by the nodes behind it: the source's for what it sends, the 
 link that several nodes stand behind is divided among them here, by what their transfers are entitled to and use.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -230,30 +230,3 @@ def _part(link: m.QosLink, rules: Mapping[str, OnLink], of: tuple[Way, _Way], no
         ceiling = None if rule.ceiling_bps is None else max(1, rule.ceiling_bps * own)
         classes[name] = replace(rule, floor_bps=min(rule.floor_bps * own, rate), ceiling_bps=ceiling)
     return NodeLink(max(1, int(rate)), link.rest_percent, classes)
-
-
-def guarantees(document: m.QosDocument, needs: Iterable[tuple[str, str, Path, float]]) -> dict[str, float]:
-    """Return what deadlines get of what they need (transfer, class, path, bit/s), in the order in which they are given.
-
-    A link guarantees no more than it has, without the floors of other classes that run there.
-    """
-    needs = list(needs)
-    rates = {link.name: link.rate_bps for link in document.links}
-    floors = {link: {name: rule.floor_bps for name, rule in rules_on(document, link).items()} for link in rates}
-    taken: dict[tuple[str, Way], float] = {}
-    present: dict[tuple[str, Way], set[str]] = {}
-    for _, qos_class, path, _ in needs:
-        for at in path.ways:
-            present.setdefault(at, set()).add(qos_class)
-    got = {}
-    for transfer, qos_class, path, need in needs:
-        most = need
-        for at in path.ways:
-            rate = rates.get(at[0])
-            if rate is not None:
-                others = sum(floors[at[0]].get(name, 0) for name in present[at] - {qos_class})
-                most = min(most, max(0.0, rate - others - taken.get(at, 0)))
-        for at in path.ways:
-            taken[at] = taken.get(at, 0) + most
-        got[transfer] = most
-    return got

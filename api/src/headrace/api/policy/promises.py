@@ -6,14 +6,13 @@ may take until they are done.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from headrace.api.policy.calendars import Hours, Timeline
 from headrace.api.policy.fair_share import OnLink, rules_on
-from headrace.api.policy.forecast import ENOUGH, At, Links, Outcome, Promise
+from headrace.api.policy.forecast import ENOUGH, Links, LinkWay, Outcome, Promise
 from headrace.api.policy.links import Path
 from headrace.client import models as m
 
@@ -21,25 +20,8 @@ AHEAD: Final = 1.05
 """What is promised above the content, for what travels with it."""
 MOST_AHEAD: Final = timedelta(days=3660)
 """How far is looked."""
-_MOMENT: Final = timedelta(microseconds=1)
 _NEAR: Final = timedelta(seconds=1)
 """How exactly the earliest time is looked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """A transfer that is to be done by a deadline."""
-
-    bytes: int
-    begins: datetime
-    deadline: datetime
-    hours: Hours
-    qos_class: str
-    path: Path
-    rate_bps: int | None = None
-    """Its own ceiling."""
-    now: datetime | None = None
-    """When what is left of others was counted; nothing: when it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +51,29 @@ class Verdict:
     """Up to when was looked, where nothing was found; `None`: it is never done."""
 
 
-def judge(document: m.QosDocument, asked: Deadline, others: Sequence[Other]) -> Verdict:
+def judge(document: m.QosDocument, asked: Promise, others: Sequence[Other], now: datetime) -> Verdict:
     """Say when it can be done at the earliest, and who would have to give way where that is too late.
 
-    Looks once what comes of all promises where it can be kept, and some 30 times where it can't.
+    Works out twice what comes of all promises where it can be kept, and some 30 times where it can't. What is left of
+    others was counted at `now`.
     """
-    return _Sure(document, asked, others).verdict()
+    return _Sure(document, asked, others, min(now, asked.begins)).verdict()
 
 
-def links_of(document: m.QosDocument, others: Sequence[Other], now: datetime) -> Links:
-    """Return what links have for promises, while transfers of a higher priority than theirs take all but the rest."""
+def links_of(
+    document: m.QosDocument,
+    others: Sequence[Other],
+    now: datetime,
+    present: Mapping[LinkWay, Collection[str]] | None = None,
+) -> Links:
+    """Return what links have for promises, while transfers of a higher priority than theirs take all but the rest.
+
+    `present`: which classes run, where only their floors count.
+    """
     rules = {link.name: rules_on(document, link.name) for link in document.links}
     rates = {link.name: (link.rate_bps or 0) * (1 - link.rest_percent / 100) for link in document.links}
 
-    def free(at: At, priority: int) -> datetime:
+    def free(at: LinkWay, priority: int) -> datetime:
         higher = [
             one.left_bits
             for one in others
@@ -91,7 +82,7 @@ def links_of(document: m.QosDocument, others: Sequence[Other], now: datetime) ->
         bps = rates[at[0]]
         return now + timedelta(seconds=min(sum(higher) / bps if bps else 0, MOST_AHEAD.total_seconds()))
 
-    return Links(document, free, now)
+    return Links(document, free, now, present)
 
 
 def is_kept(promise: Promise, outcome: Outcome) -> bool:
@@ -110,27 +101,16 @@ class _Found:
 class _Sure:
     """What is sure of a transfer's links, beside what was promised to others."""
 
-    def __init__(self, document: m.QosDocument, asked: Deadline, others: Sequence[Other]) -> None:
-        self._asked = asked
-        now = min(asked.now or asked.begins, asked.begins)
+    def __init__(self, document: m.QosDocument, asked: Promise, others: Sequence[Other], now: datetime) -> None:
+        self._asked, self._now = asked, now
         self._links = links_of(document, others, now)
         self._others = [one for one in others if one.promise is not None]
-        self._promise = Promise(
-            transfer="",
-            qos_class=asked.qos_class,
-            path=asked.path,
-            left_bits=asked.bytes * 8 * AHEAD,
-            begins=asked.begins,
-            deadline=asked.deadline,
-            hours=Timeline(asked.hours, asked.begins, asked.begins + MOST_AHEAD),
-            rate_bps=asked.rate_bps,
-        )
         promises = [one.promise for one in self._others if one.promise is not None]
-        self._without = self._links.outcome(promises, behind=self._promise)
+        self._without = self._links.outcome(promises, behind=asked)
 
     def verdict(self) -> Verdict:
         behind, by = self._behind(), self._asked.deadline
-        verdict = Verdict(behind.at, needs_bps=self._promise.needs_bps(self._promise.left_bits, self._asked.begins))
+        verdict = Verdict(behind.at, needs_bps=self._asked.needs_bps(self._asked.left_bits, self._now))
         if self._can_be_done(by):
             return verdict if behind.at is not None and behind.at <= by else replace(verdict, earliest=by)
         verdict = replace(verdict, looked_until=behind.looked_until, give_way=self._give_way())
@@ -138,7 +118,7 @@ class _Sure:
 
     def _can_be_done(self, by: datetime, without: Sequence[Other] = ()) -> bool:
         """Whether it is done by then, and whoever has a promise lacks no more than without it."""
-        wanted = replace(self._promise, deadline=by)
+        wanted = replace(self._asked, deadline=by)
         gone = {one.transfer for one in without}
         others = [one.promise for one in self._others if one.promise is not None and one.transfer not in gone]
         found = self._links.outcome([*others, wanted])
@@ -147,12 +127,18 @@ class _Sure:
             is_kept(one, found) or found.lacks[one.transfer] <= lacked[one.transfer] + 1 for one in others
         )
 
-    def _earliest(self, behind: datetime) -> datetime:
-        """Return the earliest time by which it can be done, when it is done `behind` all promises."""
-        late, early = behind, self._asked.deadline
-        if late <= early or not self._can_be_done(late):
-            # Behind the last deadline it takes nothing from anybody.
-            late = max([late, *(one.promise.deadline + _MOMENT for one in self._others if one.promise is not None)])
+    def _earliest(self, behind: datetime) -> datetime | None:
+        """Return the earliest time after its deadline by which it can be done; it is done `behind` all promises then.
+
+        That is found by halves from a time on that is late enough: behind the last deadline it takes nothing from
+        anybody. `None` where that lies farther than is looked.
+        """
+        early = self._asked.deadline
+        late = max(behind, early + _NEAR)
+        while not self._can_be_done(late):
+            late = max([late + (late - self._now), *(one.promise.deadline for one in self._others if one.promise)])
+            if late > self._now + MOST_AHEAD:
+                return None
         while late - early > _NEAR:
             middle = early + (late - early) / 2
             early, late = (early, middle) if self._can_be_done(middle) else (middle, late)
@@ -160,7 +146,7 @@ class _Sure:
 
     def _give_way(self) -> tuple[Other, ...]:
         """Return who would have to give way, whoever needs most first; nobody when that all do is not enough."""
-        ways, now = set(self._asked.path.ways), self._asked.now or self._asked.begins
+        ways, now = set(self._asked.path.ways), self._now
         found = [one for one in self._others if not ways.isdisjoint(one.path.ways)]
         found.sort(key=lambda one: -one.promise.needs_bps(one.left_bits, now) if one.promise else 0)
 
@@ -174,10 +160,11 @@ class _Sure:
 
     def _behind(self) -> _Found:
         """Return when everything is there behind all promises: one walk over open hours and over what changes."""
-        left, room = self._promise.left_bits, self._without
+        left, room = self._asked.left_bits, self._without
         last = room.moments[-1] if room.moments else self._asked.begins
-        for opens, closes in self._promise.hours.spans():
-            at, number = opens, bisect_right(room.moments, opens)
+        for opens, closes in self._asked.hours.spans():
+            at = max(opens, self._asked.begins)
+            number = bisect_right(room.moments, at)
             while at < closes:
                 until = min(room.moments[number], closes) if number < len(room.moments) else closes
                 bps, seconds = room.rates[number], (until - at).total_seconds()
@@ -187,4 +174,4 @@ class _Sure:
                     return _Found(None)
                 left -= bps * seconds
                 at, number = until, number + 1
-        return _Found(None, self._promise.hours.looked_until)
+        return _Found(None, self._asked.hours.looked_until)

@@ -5,8 +5,7 @@ seconds, when a transfer begins, and when another version comes in force, and se
 That is arithmetic and never waits; who is told waits for nobody else (`Telling`).
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -14,11 +13,11 @@ from typing import Final
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.policy.grants import Grants
-from headrace.api.policy.links import WAYS, Divided, Moving, Way, divide, guarantees, path_of
+from headrace.api.policy.links import WAYS, Divided, Moving, Way, divide, path_of
 from headrace.api.policy.promises import AHEAD
 from headrace.api.policy.qos import InForce, QosVersions, node_keys
 from headrace.api.policy.share_texts import NO_LINKS, node_text, rates_of, share_text
-from headrace.api.transfers.later import kept_later
+from headrace.api.transfers.guarantees import Guarantees, guarantees, order_of
 from headrace.api.transfers.run_state import Run
 from headrace.api.transfers.telling import Telling, settle
 from headrace.auth import Scope
@@ -31,8 +30,6 @@ _PROMISED_ANEW: Final = timedelta(seconds=10)
 """How old what a deadline needs may be, far from it."""
 _NEAR: Final = 4
 """And near it: this part of the time that is left."""
-_BEHIND: Final = 10**15
-"""More than the milliseconds of any deadline."""
 _SETTLED: Final = timedelta(seconds=5)
 """How long an attempt has run before what it takes says what it can use."""
 PATIENCE_S: Final = 2.0
@@ -173,13 +170,12 @@ class Shares:
         runs = [run for run in self._runs.values() if run.moves and run is not begins]
         runs = sorted([*runs, begins] if begins else runs, key=lambda run: run.order)
         held = self.in_force
-        moving = self._moving(held, runs)
+        moving, found = self._moving(held, runs)
         divided = divide(held.document, self._keys, moving)
-        later = kept_later(held, runs, moving, self._core.clock())
         self._tell_nodes(self._grants.limit(divided, self._is_here, self._core.steady()))
         for run, one in zip(runs, moving, strict=True):
             text = share_text(held.document, one)
-            run.share = _share_view(run, one, divided, kept_later=one.transfer in later) if text else None
+            run.share = _share_view(run, one, divided, kept_later=one.transfer in found.later) if text else None
             # What runs since before this service started may know anything.
             telling = self._telling(run, known=None)
             if run is begins:
@@ -202,30 +198,26 @@ class Shares:
             self._grants.told(node, rates_of(text))
             telling.want(text)
 
-    def _moving(self, held: InForce, runs: Iterable[Run]) -> list[Moving]:
-        """Say who runs over which links, with what deadlines get guaranteed."""
-        runs = list(runs)
-        paths = [path_of(held.document, self._keys, run.source_node, run.destination_node) for run in runs]
-        found = [
+    def _moving(self, held: InForce, runs: Sequence[Run]) -> tuple[list[Moving], Guarantees]:
+        """Say who runs over which links, with what deadlines are guaranteed, in the order of `runs`."""
+        over = [(run, path_of(held.document, self._keys, run.source_node, run.destination_node)) for run in runs]
+        needs = {run.transfer: need for run, path in over if path.links and (need := self._need(held, run)) > 0}
+        found = guarantees(held, over, needs, self._core.clock())
+        moving = [
             Moving(
                 transfer=run.transfer,
                 qos_class=run.qos_class,
-                order=_order(run),
+                order=order_of(run),
                 source=run.source_node,
                 destination=run.destination_node,
                 path=path,
+                guaranteed_bps=found.bps.get(run.transfer, 0),
                 took_bps=self._took(run),
                 entitled_bps=run.share.entitled_bps if run.share else None,
             )
-            for run, path in zip(runs, paths, strict=True)
+            for run, path in over
         ]
-        needs = [
-            (one.transfer, one.qos_class, one.path, need)
-            for run, one in zip(runs, found, strict=True)
-            if one.path.links and (need := self._need(held, run)) > 0
-        ]
-        got = guarantees(held.document, needs)
-        return [replace(one, guaranteed_bps=got.get(one.transfer, 0)) for one in found]
+        return moving, found
 
     def _took(self, run: Run) -> float | None:
         """Return what a transfer took of late; nothing while it has just begun."""
@@ -253,12 +245,6 @@ def _given_by(held: InForce, policies: PolicySet | None) -> dict[str, list[m.Rul
         name: [m.Rule(id=rule.id, reason=rule.reason) for rule in rules if rule.qos_class == name]
         for name in held.classes
     }
-
-
-def _order(run: Run) -> int:
-    """Return whose guarantee nodes keep first where they can't keep all: the lowest."""
-    behind, deadline, _ = run.order
-    return int(deadline.timestamp() * 1000) + (_BEHIND if behind else 0)
 
 
 def _share_view(run: Run, one: Moving, divided: Divided, *, kept_later: bool) -> m.TransferShare:

@@ -89,14 +89,13 @@ def _why_late(row: TransferRow, progress: m.Progress, now: datetime) -> str:
     if share is None:
         return "at its present rate it ends later"
     needs, links = bit_rate(share.needed_bps), ", ".join(share.links)
-    if share.guaranteed_bps < share.needed_bps:
-        has = bit_rate(share.guaranteed_bps)
-        return f"it needs {needs}, and {has} of {links} are left: an earlier deadline or a higher priority goes first"
-    if share.entitled_bps is not None and share.entitled_bps < share.needed_bps:
-        has = bit_rate(share.entitled_bps)
+    if row.rate_ceiling_bps is not None and row.rate_ceiling_bps < share.needed_bps:
+        return f"it needs {needs}, and its own ceiling is {bit_rate(row.rate_ceiling_bps)}"
+    gets = share.guaranteed_bps if share.entitled_bps is None else min(share.guaranteed_bps, share.entitled_bps)
+    if gets < share.needed_bps:
         return (
-            f"it needs {needs} and gets {has} of {links}: a higher priority or the ceiling of its class "
-            f"`{share.qos_class}` leaves no more for it"
+            f"it needs {needs} and gets {bit_rate(gets)} of {links}: earlier deadlines, a higher priority, floors of "
+            f"other classes or the ceiling of its class `{share.qos_class}` leave no more for it"
         )
     return (
         f"{links} keeps the {needs} that it needs, and it takes {bit_rate(progress.rate_bps)}: something else limits it"

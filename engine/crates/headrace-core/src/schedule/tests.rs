@@ -359,6 +359,36 @@ fn transfers_get_what_the_service_says_they_are_entitled_to() {
 }
 
 #[test]
+fn the_guarantee_of_the_lowest_order_is_kept_first_whoever_came_first() {
+    let rules = link(400_000_000, 10, &[("a", class(1, 0))]);
+    let mut schedule = Schedule::new(&rules, Duration::ZERO);
+    let mut players = [player("a", 1), player("a", 1)];
+    for player in &mut players {
+        player.share.guaranteed_bps = 300_000_000;
+    }
+    let at = |seconds| Duration::from_secs(seconds);
+    for (orders, right, span) in [
+        ([2, 1], [1e8, 3e8], SPAN),
+        ([1, 2], [3e8, 1e8], (at(14), at(25))),
+    ] {
+        for (player, order) in players.iter_mut().zip(orders) {
+            player.share.order = order;
+        }
+        let sent = simulate(&mut schedule, &players, span, Duration::ZERO);
+        assert_close(&rates(&sent, 2, span), &right, 4e8);
+        assert_close(&fluid(&rules, &players), &right, 4e8);
+    }
+    // Another deadline changes who comes first while both run.
+    for (number, player) in players.iter().enumerate() {
+        schedule.join(number as u64, &player.share, at(25));
+    }
+    players.reverse();
+    let span = (at(25), at(36));
+    let sent = simulate(&mut schedule, &players, span, Duration::ZERO);
+    assert_close(&rates(&sent, 2, span), &[1e8, 3e8], 4e8);
+}
+
+#[test]
 fn a_link_without_a_rate_holds_nobody_back_and_ceilings_hold_all_the_same() {
     let capped = ClassRules {
         ceiling_bps: Some(80_000_000),

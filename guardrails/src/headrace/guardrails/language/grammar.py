@@ -66,13 +66,16 @@ _PARTS = re.compile(r"; (?=@|\w+ [=?])")
 _MEMBER = re.compile(r"\{(?P<group>[a-z_]+)(?P<many>[*^!]?)\}")
 
 
-def _lines(text: str) -> Iterator[str]:
+def lines_of(text: str) -> Iterator[str]:
     """Give the lines with what goes on with each."""
     whole = ""
     for line in text.splitlines():
         if line.startswith("#") or not line.strip():
             continue
         if line.startswith("   "):
+            if line.lstrip().startswith("- "):
+                message = f"a phrase begins with two blanks and `- `, and what goes on with a line with none: {line}"
+                raise ValueError(message)
             whole = f"{whole} {line.strip()}"
             continue
         if whole:
@@ -92,7 +95,7 @@ def _read(name: str) -> list[_Written]:
     """Read one file: define its groups, and give its rules as they are written."""
     text = (resources.files("headrace.guardrails.language") / "grammar" / f"{name}.txt").read_text("utf-8")
     found: list[_Written] = []
-    for line in _lines(text):
+    for line in lines_of(text):
         if match := _GROUP.fullmatch(line):
             _define(match["name"], match["words"])
             if name == "values":

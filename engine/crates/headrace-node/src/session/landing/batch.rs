@@ -74,8 +74,10 @@ impl Landing {
                     None => break,
                 }
             };
-            received += file.bytes.len() as u64;
-            whole.extend(self.small_file(file, incoming, place, &mut above)?);
+            if let Some(written) = self.small_file(file, incoming, place, &mut above)? {
+                received += file.bytes.len() as u64;
+                whole.push(written);
+            }
         }
         self.count_received(received);
         self.all_whole(whole);
@@ -85,6 +87,14 @@ impl Landing {
     fn count_received(&self, bytes: u64) {
         self.received.add(bytes);
         add(&self.counters.bytes_received, bytes);
+    }
+
+    /// What was received comes again.
+    pub(super) fn sent_again(&self, bytes: u64) {
+        self.received.take_back(bytes);
+        // The counter wraps, so that it also goes down.
+        add(&self.counters.bytes_received, bytes.wrapping_neg());
+        add(&self.counters.resent_bytes, bytes);
     }
 
     /// Verify and write one small file; `None` when it is not wanted or failed.

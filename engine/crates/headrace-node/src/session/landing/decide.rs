@@ -454,11 +454,7 @@ impl Landing {
         for (unit, hash) in past.units {
             state.insert_unit(unit, hash);
         }
-        let arrived = state
-            .units
-            .len()
-            .saturating_mul(self.spec.geometry.unit_bytes)
-            .min(entry.size);
+        let arrived = self.spec.geometry.bytes_of(&state.units, entry.size);
         add(&self.counters.bytes_received, arrived);
         add(&self.counters.bytes_durable, arrived);
         state.part = Some(OpenPart {
@@ -530,16 +526,12 @@ impl Landing {
             drop(open.part.discard());
         }
         // What had arrived of it is thrown away: it counts as sent again, and is safe no more.
-        let arrived = state
-            .units
-            .len()
-            .saturating_mul(self.spec.geometry.unit_bytes)
-            .min(state.entry.size);
+        let arrived = self.spec.geometry.bytes_of(&state.units, state.entry.size);
         add(
             &self.counters.bytes_durable,
             state.durable_bytes.wrapping_neg(),
         );
-        add(&self.counters.resent_bytes, arrived);
+        self.sent_again(arrived);
         *state = IncomingState::new(entry, generation, Phase::Arriving, self.spec.geometry);
         drop(state);
         self.answers.answer(Message::Decisions {

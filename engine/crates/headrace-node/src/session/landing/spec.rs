@@ -1,5 +1,6 @@
 //! What a landing is for, what it answers, and the limits of both.
 
+use headrace_core::bitmap::Bitmap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,6 +54,18 @@ impl Geometry {
     #[must_use]
     pub fn units(self, size: u64) -> u64 {
         size.div_ceil(self.unit_bytes)
+    }
+
+    /// How many bytes these units of a file of this size have: the last one may be shorter.
+    #[must_use]
+    pub fn bytes_of(self, units: &Bitmap, size: u64) -> u64 {
+        let whole = units.len().saturating_mul(self.unit_bytes);
+        let count = self.units(size);
+        if count > 0 && units.contains(count - 1) {
+            whole - (count * self.unit_bytes - size)
+        } else {
+            whole
+        }
     }
 }
 
@@ -159,4 +172,28 @@ pub(crate) fn violation(error: &WireError) -> Failure {
         Code::ProtocolViolation,
         format!("the other node broke the protocol: {error}"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_have_the_bytes_of_their_file_though_the_last_one_is_shorter() {
+        let geometry = Geometry {
+            block_bytes: 4,
+            unit_bytes: 8,
+        };
+        for size in [0, 1, 7, 8, 9, 16, 23] {
+            let count = geometry.units(size);
+            let mut units = Bitmap::new(count);
+            let mut bytes = 0;
+            for unit in (0..count).rev() {
+                units.insert(unit);
+                bytes += size.min((unit + 1) * 8) - unit * 8;
+                assert_eq!(geometry.bytes_of(&units, size), bytes, "{size}, {unit}");
+            }
+            assert_eq!(bytes, size);
+        }
+    }
 }

@@ -369,11 +369,7 @@ impl UnitSink {
     /// The good blocks come again, too.
     fn take_back(&self) {
         let UnitWrites { landing, unit, .. } = &*self.writes;
-        let again = self.offset - unit * self.geometry.unit_bytes;
-        let counters = &landing.counters;
-        add(&counters.bytes_received, again.wrapping_neg());
-        add(&counters.resent_bytes, again);
-        landing.received.take_back(again);
+        landing.sent_again(self.offset - unit * self.geometry.unit_bytes);
     }
 
     pub(super) fn advance(&mut self, hash: PieceHash, length: u64) {
