@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import datetime, timedelta
+from itertools import count
 
 import pytest
 from sqlalchemy import update
@@ -13,6 +14,7 @@ from tests.service.test_hours import MINUTE, at, before_a_minute, move_to
 from tests.service.test_policy_places import EVERYTHING
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 
+from headrace.api.planning import admission
 from headrace.api.policy.share_texts import refused_by_nodes
 from headrace.api.store.tables_site import QosRow
 from headrace.api.transfers.scheduler import Scheduler
@@ -670,14 +672,84 @@ async def test_the_earliest_deadline_goes_first_and_a_later_one_that_is_kept_so_
         await site.ada.end_of(one)
 
 
-class Lie:
-    """What a node says, with more to do than there is."""
+@pytest.mark.anyio
+async def test_a_rate_that_is_lifted_takes_no_promise_from_who_was_given_one_meanwhile(site: Site) -> None:
+    slow_s = large_set(site, files=128) * 8 / SLOW_BPS
+    await put_in_force(site, LINKED.replace("80_000_000", str(2 * SLOW_BPS)))
 
-    def __init__(self, event: AttemptProgress) -> None:
-        self._event = event
+    async def promised(name: str, slow: float) -> m.Transfer:
+        deadline = (site.clock() + timedelta(seconds=slow * slow_s)).isoformat()
+        return await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{name}", deadline=deadline))
+
+    async def set_rate(transfer: m.Transfer, rate_bps: int | None) -> str:
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=rate_bps))
+        return [one.message for one in await site.ada.port.transfer_events(transfer.id) if "it runs" in one.message][-1]
+
+    first = await promised("first", 0.8)
+    assert "is not promised any more" not in await set_rate(first, 100_000)
+    assert "is not promised any more" not in await set_rate(first, None)
+    await set_rate(first, 100_000)
+    second = await promised("second", 0.9)
+    assert "is not promised any more: " in await set_rate(first, None)
+    await until(site, second, "running")
+    await site.use_cases.shares.renew()
+    shares = {one.transfer: one for one in (await site.ada.port.qos()).use[0].transfers}
+    assert shares[second.id].guaranteed_bps == shares[second.id].needed_bps
+    assert shares[first.id].guaranteed_bps < shares[first.id].needed_bps
+    for one in (first, second):
+        await site.ada.port.control(one.id, m.ControlRequest(action="cancel"))
+        await site.ada.end_of(one)
+
+
+@pytest.mark.anyio
+async def test_a_deadline_is_not_judged_within_a_transaction_however_often_promises_change(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large_set(site)
+    await put_in_force(site, LINKED)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", deadline=(site.clock() + timedelta(days=1)).isoformat())
+    changes = count()
+    monkeypatch.setattr(admission, "_promises", lambda *_: asyncio.sleep(0, ((next(changes),),)))
+    with refused("busy"):
+        await site.ada.submit(plan)
+    monkeypatch.undo()
+    transfer = await site.ada.submit(plan)
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+class Lie:
+    """What a node says, but how much there is to do."""
+
+    def __init__(self, event: AttemptProgress, bytes_total: int) -> None:
+        self._event, self._bytes_total = event, bytes_total
 
     def __getattr__(self, name: str) -> object:
-        return 1 << 62 if name == "bytes_total" else getattr(self._event, name)
+        return self._bytes_total if name == "bytes_total" else getattr(self._event, name)
+
+
+def let_nodes_say(monkeypatch: pytest.MonkeyPatch, bytes_total: int) -> None:
+    believed = Scheduler.on_progress
+
+    def lied(self: Scheduler, event: AttemptProgress) -> bool:
+        return believed(self, Lie(event, bytes_total))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Scheduler, "on_progress", lied)
+
+
+@pytest.mark.anyio
+async def test_a_node_that_lies_low_about_what_is_left_buys_no_deadline(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow_s = large_set(site) * 8 / SLOW_BPS
+    await put_in_force(site, LINKED.replace("80_000_000", str(SLOW_BPS)))
+    let_nodes_say(monkeypatch, 1)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+    await until(site, transfer, "running")
+    with refused("deadline_infeasible"):
+        await set_deadline(site, transfer, site.clock() + timedelta(seconds=0.5 * slow_s))
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
 
 
 @pytest.mark.anyio
@@ -686,12 +758,7 @@ async def test_a_node_that_says_there_is_more_to_do_takes_no_more_of_a_link_than
 ) -> None:
     total = large_set(site)
     await put_in_force(site, LINKED)
-    believed = Scheduler.on_progress
-
-    def lied(self: Scheduler, event: AttemptProgress) -> bool:
-        return believed(self, Lie(event))  # type: ignore[arg-type]
-
-    monkeypatch.setattr(Scheduler, "on_progress", lied)
+    let_nodes_say(monkeypatch, 1 << 62)
     slow_s = total * 8 / SLOW_BPS
     deadline = (site.clock() + timedelta(seconds=2 * slow_s)).isoformat()
     plan = await site.ada.plan("lab:/set", "archive:/one", deadline=deadline, rate_limit_bps=SLOW_BPS)

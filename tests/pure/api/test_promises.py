@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
-from time import perf_counter
+from time import perf_counter, process_time
 
 from hypothesis import event, given
 from hypothesis import strategies as some
@@ -287,6 +287,37 @@ def test_a_thousand_promises_in_nightly_hours_are_judged_in_a_moment() -> None:
     assert verdict.give_way
     # What walked over all promises at each change of each day took minutes.
     assert perf_counter() - began < 10
+
+
+def nightly(number: int, bits: float) -> Other:
+    """A promise in a year, in hours that nobody else has."""
+    minute = number * 4
+    hours = OpenHours(time(minute // 60, minute % 60), time((minute // 60 + 10) % 24, minute % 60 + 1), "UTC")
+    other = promise(f"n{number}", bits, 365 * 86_400 - number)
+    assert other.promise is not None
+    timeline = Timeline(Together((hours,)), NOW, NOW + MOST_AHEAD)
+    return replace(other, promise=replace(other.promise, hours=timeline))
+
+
+def test_hundreds_of_promises_each_in_hours_of_its_own_are_judged_in_a_moment() -> None:
+    others = [nightly(number, 8e6) for number in range(100)]
+    began = process_time()
+    assert judge(document(), wanted(90), others, NOW).earliest is not None
+    # Looked at anew each time that anybody's hours open and close, it took most of a minute.
+    assert process_time() - began < 10
+
+
+def test_what_is_kept_for_promises_in_many_hours_is_kept_at_every_hour_and_is_enough() -> None:
+    # 4 Gb in 365 nights of 10 h and a minute need 304 b/s each.
+    other = nightly(0, 4e9)
+    assert other.promise is not None
+    links = links_of(document(1000), (), NOW)
+    exact = links.outcome([other.promise])
+    assert exact.lacks == {"n0": 0}
+    reserved = links.outcome([other.promise], behind=wanted(100), most_steps=10)
+    assert reserved.lacks == {"n0": 0}
+    assert {round(rate) for rate in reserved.rates[:-1]} == {1000 - 304}
+    assert links_of(document(300), (), NOW).outcome([other.promise], most_steps=10).lacks == {"n0": 4e9}
 
 
 def test_floors_of_other_classes_and_the_ceiling_of_its_own_hold() -> None:

@@ -2,6 +2,8 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from headrace.api.jobs.turns import InLine
 from headrace.api.policy.links import Moving, Path
@@ -11,6 +13,9 @@ from headrace.api.store.tables_work import NOT_PROMISED
 from headrace.api.transfers.guarantees import guarantees, order_of
 from headrace.api.transfers.run_state import Run
 from headrace.client import models as m
+
+if TYPE_CHECKING:
+    from headrace.guardrails import ReleasedPlan
 
 NOW = datetime(2026, 11, 27, 12, tzinfo=UTC)
 MB = 1_000_000
@@ -76,3 +81,15 @@ def test_nodes_keep_the_earliest_promised_deadline_first_and_what_was_not_promis
     assert orders == sorted(orders)
     moving = Moving("late", "bulk", "L", "R", UPLINK, order=order_of(late))
     assert json.loads(share_text(HELD.document, moving))["order"] == order_of(late)
+
+
+def test_no_more_is_guaranteed_than_was_surveyed_whatever_nodes_say() -> None:
+    one = run("one", 800, 100)
+    assert one.promised_bytes_left == 100 * MB
+    counts = dict.fromkeys(("files", "identical_files", "conflicts", "deletes"), "0") | {"bytes": str(10 * MB)}
+    one.released = cast("ReleasedPlan", SimpleNamespace(fields={"survey": counts}))
+    assert one.promised_bytes_left == 10 * MB
+    one.progress = m.Progress(bytes_total=100 * MB, bytes_durable=12 * MB)
+    assert one.promised_bytes_left == 0
+    one.only_failed = True
+    assert one.promised_bytes_left == 88 * MB

@@ -41,7 +41,7 @@ _OF_OTHERS: Final = (
     TransferRow.hours,
     TransferRow.rate_ceiling_bps,
 )
-_TRIES: Final = 4
+_TRIES: Final = 5
 _HOLDS: Final = timedelta(seconds=10)
 """For how long a verdict holds, while promises are the same."""
 
@@ -105,22 +105,22 @@ class Admission:
         """Ask the store."""
         self._database = database
         self._judgement: _Judgement | None = None
-        self._inside = False
 
     async def run(self, change: Callable[[], Awaitable[T]]) -> T:
         """Do what asks for verdicts within its transaction: again when it had to be judged first.
 
-        Where promises change all the time, it is judged within the transaction at last.
+        Refuses it (`busy`) where promises change all the time: judged within the transaction, it would keep everybody
+        else from writing.
         """
         for _ in range(_TRIES):
             try:
                 return await change()
             except Unjudged as unjudged:
-                self._judgement = await self.judge(*unjudged.asked)
-        self._inside = True
-        return await change()
+                self._judgement = await self._judge(*unjudged.asked)
+        message = "what is promised to others changes all the time, so this deadline can't be judged; try again"
+        raise ServiceError(Code.BUSY, message)
 
-    async def judge(self, held: InForce, wanted: WantedDeadline, now: datetime) -> _Judgement:
+    async def _judge(self, held: InForce, wanted: WantedDeadline, now: datetime) -> _Judgement:
         """Judge outside of any transaction."""
         async with self._database.read() as tx:
             return await _judged(tx, held, wanted, now)
@@ -133,9 +133,7 @@ class Admission:
         found = self._judgement
         if found is not None and found.covers(held, wanted) and found.promises == await _promises(tx, wanted.transfer):
             return found.verdict
-        if not self._inside:
-            raise Unjudged(held, wanted, now)
-        return (await _judged(tx, held, wanted, now)).verdict
+        raise Unjudged(held, wanted, now)
 
     async def why_not(self, tx: Tx, whose: str | None, held: InForce, wanted: WantedDeadline, now: datetime) -> str:
         """Say why links can't guarantee a deadline, when it is done, and who would have to give way; empty if they can.
@@ -196,7 +194,7 @@ def _way_out(verdict: Verdict, whose: str | None) -> str:
 
 
 async def _promises(tx: Tx, but: str) -> Promises:
-    """Return what was promised to others: who, by when, since when, as what, in which hours, how fast at most."""
+    """Return what was promised to others: who, by when, since when, as what, in which hours."""
     query = (
         select(
             TransferRow.id,
@@ -205,7 +203,6 @@ async def _promises(tx: Tx, but: str) -> Promises:
             TransferRow.qos_class,
             TransferRow.starts,
             TransferRow.hours,
-            TransferRow.rate_ceiling_bps,
         )
         .where(*_COUNTS, TransferRow.deadline.is_not(None), TransferRow.id != but)
         .order_by(TransferRow.id)

@@ -162,11 +162,13 @@ class Timeline:
         number = bisect_right(self._opens, moment)
         return number > 0 and moment < self._spans[number - 1][1]
 
-    def changes(self, begins: datetime, ends: datetime) -> set[datetime]:
-        """Return when they open and close between two moments."""
+    def changes(self, begins: datetime, ends: datetime, most: int) -> set[datetime] | None:
+        """Return when they open and close between two moments; nothing where that is more often than `most`."""
         self._before(ends)
         first = max(0, bisect_right(self._opens, begins) - 1)
         last = bisect_right(self._opens, ends)
+        if 2 * (last - first) > most:
+            return None
         return {at for span in self._spans[first:last] for at in span if begins < at < ends}
 
     def seconds(self, begins: datetime, ends: datetime) -> float:

@@ -2,6 +2,9 @@
 
 At each moment promises get what they need, which is what is left of them over the open time that is left, in the order
 of their deadlines, as far as their links have it. On one link this keeps all promises that any order could keep.
+
+What is kept for promises whose hours open and close very often is kept for them at every hour: else everybody would
+have to be looked at anew each time.
 """
 
 from collections import defaultdict
@@ -15,6 +18,8 @@ from headrace.api.policy.fair_share import OnLink, rules_on
 from headrace.api.policy.links import Path, Way
 from headrace.client import models as m
 
+MOST_STEPS: Final = 100_000
+"""How often promises are looked at, for the changes of their hours: some tenths of a second of processor time."""
 _LEAST_S: Final = 0.001
 """Time that is left at least: what needs more than any link in it is late by no more."""
 ENOUGH: Final = 0.999
@@ -93,16 +98,27 @@ class Links:
         self._now = now
         self._limits: dict[tuple[str, Path], tuple[_Limit, ...]] = {}
 
-    def outcome(self, promises: Iterable[Promise], behind: Promise | None = None) -> Outcome:
+    def outcome(
+        self, promises: Iterable[Promise], behind: Promise | None = None, most_steps: int = MOST_STEPS
+    ) -> Outcome:
         """Return how promises come out, and what is left for `behind`, whose deadline does not count.
 
-        Takes some n log n steps for n promises while all have what they need, and n times n where few have.
+        Takes some n log n steps for n promises while all have what they need, n times n where few have, and not more
+        than `most_steps` for their hours.
         """
-        ordered = sorted(promises, key=lambda one: (one.deadline, one.transfer))
-        forecast = _Forecast([(one, self._limits_of(one)) for one in ordered], self._now)
         last = None if behind is None else (behind, self._limits_of(behind))
-        changes = self._changes(ordered, last)
-        moments, rates = sorted(changes), list[float]()
+        ordered = sorted(promises, key=lambda one: (one.deadline, one.transfer))
+        opened, reserved = self._changes_of_hours(ordered, most_steps // max(1, len(ordered)))
+        anew = {at for one in ordered for at in (one.begins, *(limit.free for limit in self._limits_of(one)))}
+        anew |= opened | {one.deadline for one in reserved} | ({limit.free for limit in last[1]} if last else set())
+        changes = {one.deadline: False for one in ordered} | dict.fromkeys(anew, True)
+        moments, rates = sorted(at for at in changes if at > self._now), list[float]()
+        kept = {one.transfer for one in reserved}
+        forecast = _Forecast(
+            [(one, self._limits_of(one)) for one in ordered if one.transfer not in kept],
+            [(one, self._limits_of(one)) for one in reserved],
+            self._now,
+        )
         for number, at in enumerate([self._now, *moments]):
             forecast.divide(at, anew=changes.get(at, True))
             if last is not None:
@@ -110,6 +126,17 @@ class Links:
             if number < len(moments):
                 forecast.go_on(moments[number])
         return Outcome(forecast.lacks, moments, rates)
+
+    def _changes_of_hours(self, promises: Iterable[Promise], most: int) -> tuple[set[datetime], list[Promise]]:
+        """Return when hours of promises open and close, `most` of these moments, and whose hours are not looked at."""
+        found, reserved = set[datetime](), list[Promise]()
+        for one in promises:
+            moments = one.hours.changes(self._now, one.deadline, most)
+            if moments is None or len(found | moments) > most:
+                reserved.append(one)
+            else:
+                found |= moments
+        return found, reserved
 
     def guarantees(self, needs: Iterable[tuple[Promise, float]], at: datetime) -> dict[str, float]:
         """Return what promises get of what they need (bit/s) at a moment, in the order in which they are given."""
@@ -119,24 +146,6 @@ class Links:
             got[one.transfer] = min(bps, taken.room(one, limits, at))
             taken.add(one, limits, got[one.transfer])
         return got
-
-    def _changes(
-        self, promises: Sequence[Promise], last: tuple[Promise, Sequence[_Limit]] | None
-    ) -> dict[datetime, bool]:
-        """Return when shares change, and whether more than a deadline passes then: who had all may lack some."""
-        found = {one.deadline: False for one in promises}
-        anew = {one.begins for one in promises}
-        of_hours: dict[int, tuple[Timeline, datetime]] = {}
-        for one in promises:
-            known = of_hours.get(id(one.hours))
-            if known is None or known[1] < one.deadline:
-                of_hours[id(one.hours)] = one.hours, one.deadline
-        for hours, until in of_hours.values():
-            anew |= hours.changes(self._now, until)
-        anew |= {limit.free for one in promises for limit in self._limits_of(one)}
-        if last is not None:
-            anew |= {limit.free for limit in last[1]}
-        return {at: new for at, new in (found | dict.fromkeys(anew, True)).items() if at > self._now}
 
     def _limits_of(self, promise: Promise) -> tuple[_Limit, ...]:
         key = promise.qos_class, promise.path
@@ -187,8 +196,14 @@ class _Forecast:
     only those behind them are looked at again when a deadline has passed.
     """
 
-    def __init__(self, promises: Sequence[tuple[Promise, Sequence[_Limit]]], now: datetime) -> None:
+    def __init__(
+        self,
+        promises: Sequence[tuple[Promise, Sequence[_Limit]]],
+        reserved: Sequence[tuple[Promise, Sequence[_Limit]]],
+        now: datetime,
+    ) -> None:
         self._promises = promises
+        self._reserved = [(one, limits, one.needs_bps(one.left_bits, now)) for one, limits in reserved]
         self._left = [one.left_bits for one, _ in promises]
         self._rates = [0.0] * len(promises)
         self._since = [now] * len(promises)
@@ -199,12 +214,13 @@ class _Forecast:
         self._kept = _Taken()
         """What those before it take."""
         self._taken = _Taken()
-        self.lacks: dict[str, float] = {}
+        self.lacks: dict[str, float] = {one.transfer: 0.0 for one, _ in reserved}
 
     def divide(self, at: datetime, *, anew: bool) -> None:
         """Give each promise its share from a moment on."""
         if anew:
             self._settled, self._kept = self._first, _Taken()
+            self._keep_reserved(at)
         settled, self._taken, full = True, self._kept.copy(), set[int]()
         for number in range(self._settled, len(self._promises)):
             one, limits = self._promises[number]
@@ -222,6 +238,14 @@ class _Forecast:
             if settled:
                 self._kept.add(one, limits, bps)
                 self._settled = number + 1
+
+    def _keep_reserved(self, at: datetime) -> None:
+        for one, limits, needs in self._reserved:
+            if one.begins <= at < one.deadline:
+                bps = min(needs, self._kept.room(one, limits, at))
+                self._kept.add(one, limits, bps)
+                if bps < ENOUGH * needs:
+                    self.lacks[one.transfer] = one.left_bits
 
     def room(self, behind: Promise, limits: Sequence[_Limit], at: datetime) -> float:
         """Return what is left for somebody behind all of them."""

@@ -56,7 +56,7 @@ class Control:
             if request.action == "retry":
                 await self._retry(tx, caller, fresh, request.reason, admission)
             elif request.action == "set_rate":
-                await self._set_rate(tx, caller, fresh, request)
+                await self._set_rate(tx, caller, fresh, request, admission)
             elif request.action == "set_class":
                 await self._set_class(tx, caller, fresh, request, admission)
             elif request.action == "set_deadline":
@@ -66,9 +66,9 @@ class Control:
                 await self._wish(tx, caller, fresh, _WISHES[request.action], (request.reason, again))
 
     async def _promise_anew(self, tx: Tx, row: TransferRow, admission: Admission) -> str:
-        """Promise the deadline of what runs again anew, beside what was promised meanwhile; say when it can't be kept.
+        """Promise a deadline anew, beside what was promised meanwhile; say when it can't be kept.
 
-        Who paused or failed has given its place up. It runs all the same, with what others leave.
+        Who paused, failed or had a lower ceiling has given its place up. It runs all the same, with what others leave.
         """
         now = self._parts.core.clock()
         if row.deadline is None or row.deadline <= now:
@@ -90,9 +90,14 @@ class Control:
         await self._parts.history.record(tx, row, m.TransferEventKind(f"asked_{asked}"), said, caller=caller)
         await self._parts.core.jobs.defer(tx, ADVANCE, row.id)
 
-    async def _set_rate(self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest) -> None:
-        """Change the rate ceiling; `None` lifts it to the plan's own."""
-        rate_bps = request.rate_bps
+    async def _set_rate(
+        self, tx: Tx, caller: Caller, row: TransferRow, request: m.ControlRequest, admission: Admission
+    ) -> None:
+        """Change the rate ceiling; `None` lifts it to the plan's own.
+
+        One that is lifted is promised anew: with the lower one, what it needs may have been promised to others.
+        """
+        rate_bps, before = request.rate_bps, row.rate_ceiling_bps
         require_rate(rate_bps, self._parts.core.settings.min_rate_bps)
         ceiling_bps = await self._plan_ceiling(tx, row)
         if rate_bps is not None and ceiling_bps is not None and rate_bps > ceiling_bps:
@@ -105,7 +110,10 @@ class Control:
         row.rate_ceiling_bps = rate_bps or ceiling_bps
         _keep(row, "rate", _operator(caller, row))
         limit = f"at most {bit_rate(row.rate_ceiling_bps)}" if row.rate_ceiling_bps else "without a limit"
-        said = because(f"it runs {limit} from now on", request.reason)
+        now_bps = row.rate_ceiling_bps
+        is_lifted = before is not None and (now_bps is None or now_bps > before)
+        again = await self._promise_anew(tx, row, admission) if is_lifted else ""
+        said = because(f"it runs {limit} from now on", request.reason) + again
         await self._parts.history.record(tx, row, m.TransferEventKind.RATE, said, caller=caller)
         after_commit(tx, lambda: self._scheduler.new_rate(row.id))
 
@@ -154,8 +162,10 @@ class Control:
         row.promised = now
 
     def _left(self, row: TransferRow) -> int:
+        """Return what a deadline is judged by: at least what was surveyed, of which a node may tell less until then."""
         progress = self._scheduler.progress(row.id) or m.Progress.model_validate_json(row.progress)
-        return max(0, progress.bytes_total - progress.bytes_durable)
+        total = max(progress.bytes_total, self._scheduler.surveyed_bytes(row.id))
+        return max(0, total - progress.bytes_durable)
 
     async def _retry(self, tx: Tx, caller: Caller, row: TransferRow, reason: str, admission: Admission) -> None:
         """Run the same plan again: what failed of a partial transfer, or a failed one (what arrived is skipped)."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from headrace.api.policy.calendars import Timeline
 from headrace.api.policy.forecast import ENOUGH, LinkWay, Promise
 from headrace.api.policy.links import Path
 from headrace.api.policy.promises import Other, is_kept, links_of
@@ -14,6 +13,8 @@ from headrace.api.transfers.run_state import Run
 
 _BEHIND: Final = 10**15
 """More than the milliseconds of any deadline."""
+_MOST_STEPS: Final = 5_000
+"""Of one look at what comes later, every two seconds, while nothing else is done: some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def guarantees(
     short = [one for one, need in needs if bps[one.transfer] < ENOUGH * need and one.transfer in promised]
     if not short:
         return Guarantees(bps, ())
-    outcome = links.outcome(one for one, _ in needs if one.transfer in promised)
+    outcome = links.outcome((one for one, _ in needs if one.transfer in promised), most_steps=_MOST_STEPS)
     return Guarantees(bps, {one.transfer for one in short if is_kept(one, outcome)})
 
 
@@ -54,8 +55,9 @@ def order_of(run: Run) -> int:
 
 def _other(held: InForce, run: Run, path: Path, now: datetime) -> Other:
     # Without what is promised above the content: what is just enough is enough.
-    left, promise = float(max(0, run.progress.bytes_total - run.progress.bytes_durable) * 8), None
-    if run.deadline is not None and run.deadline > now and path.links:
+    left, promise = float(run.promised_bytes_left * 8), None
+    timeline = run.timeline(held, now)
+    if timeline is not None and run.deadline is not None and path.links:
         promise = Promise(
             transfer=run.transfer,
             qos_class=run.qos_class,
@@ -63,7 +65,7 @@ def _other(held: InForce, run: Run, path: Path, now: datetime) -> Other:
             left_bits=left,
             begins=now,
             deadline=run.deadline,
-            hours=Timeline(held.hours_of(run.qos_class, run.hours), now, run.deadline),
+            hours=timeline,
             rate_bps=run.ceiling_bps,
         )
     return Other(run.transfer, "", run.qos_class, path, left, runs=True, promise=promise)

@@ -11,6 +11,8 @@ from typing import Literal, Self
 
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
+from headrace.api.policy.calendars import Timeline
+from headrace.api.policy.qos import InForce
 from headrace.api.signing.legs import NAMES
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
 from headrace.api.transfers.advice import told
@@ -138,6 +140,8 @@ class Run:
     """Lets its nodes know that; nothing while they were told nothing since the service started."""
     guarantee: tuple[datetime, float] | None = None
     """What its deadline needs, in bit/s, and when that was worked out, by the steady clock."""
+    opened: tuple[tuple[InForce, str, datetime], Timeline] | None = None
+    """Its open hours, as they were looked up for this class and deadline."""
     settles: datetime | None = None
     """From when on, by the steady clock, what its attempt takes says what it can use."""
     shut: Shut | None = None
@@ -256,6 +260,23 @@ class Run:
     def is_promised(self) -> bool:
         """Whether its deadline, if it has one, could be kept when it was asked for last."""
         return self.promised != NOT_PROMISED
+
+    @property
+    def promised_bytes_left(self) -> int:
+        """Return what is left of what its deadline was promised for: no more than was surveyed, whatever nodes say."""
+        total = self.progress.bytes_total
+        if self.surveyed is not None and not self.only_failed:
+            total = min(total, self.surveyed.bytes)
+        return max(0, total - self.progress.bytes_durable)
+
+    def timeline(self, held: InForce, now: datetime) -> Timeline | None:
+        """Return its open hours until its deadline, looked up once; nothing where it has none that is to come."""
+        if self.deadline is None or self.deadline <= now:
+            return None
+        same = held, self.qos_class, self.deadline
+        if self.opened is None or self.opened[0][0] is not held or self.opened[0][1:] != same[1:]:
+            self.opened = same, Timeline(held.hours_of(self.qos_class, self.hours), now, self.deadline)
+        return self.opened[1]
 
     @property
     def order(self) -> tuple[bool, datetime, str]:

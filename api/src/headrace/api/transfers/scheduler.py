@@ -246,6 +246,11 @@ class Scheduler:
             run.place = replace(run.place, rank=-row.priority)
             self.wake(run.transfer)
 
+    def surveyed_bytes(self, transfer: str) -> int:
+        """Return what the survey of a transfer's plan counted; 0 where that is not known or not what it sends."""
+        run = self._runs.get(transfer)
+        return run.surveyed.bytes if run is not None and run.surveyed is not None and not run.only_failed else 0
+
     def promised(self, transfer: str, since: datetime) -> None:
         """Note since when a transfer's deadline is promised, or that it is not."""
         run = self._runs.get(transfer)

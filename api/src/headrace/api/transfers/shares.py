@@ -229,13 +229,13 @@ class Shares:
     def _need(self, held: InForce, run: Run) -> float:
         """Return what a deadline needs: what is left over the time that is left, worked out anew now and then."""
         now, steady = self._core.clock(), self._core.steady()
-        if run.deadline is None or now >= run.deadline:
+        timeline = run.timeline(held, now)
+        if timeline is None or run.deadline is None:
             return 0
         most = min(_PROMISED_ANEW, (run.deadline - now) / _NEAR)
         if run.guarantee is None or steady - run.guarantee[0] >= most:
-            seconds = held.hours_of(run.qos_class, run.hours).seconds(now, run.deadline)
-            left = max(0, run.progress.bytes_total - run.progress.bytes_durable) * 8
-            run.guarantee = steady, left / max(1.0, seconds) * AHEAD
+            seconds = timeline.seconds(now, run.deadline)
+            run.guarantee = steady, run.promised_bytes_left * 8 / max(1.0, seconds) * AHEAD
         return run.guarantee[1]
 
 
