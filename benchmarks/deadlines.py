@@ -47,7 +47,7 @@ _TIGHT, _LOOSE = 1.2, 6.0
 _ALWAYS_S: Final = 10.0
 """What a deadline leaves at least. The service stores every 10 s how far a transfer is, and judges by that."""
 _SPARE: Final = 0.9
-_EARLIEST: Final = re.compile(r"done at (\d{4}-\d\d-\d\d \d\d:\d\d) UTC at the earliest")
+_EARLIEST: Final = re.compile(r"promised by (\d{4}-\d\d-\d\d \d\d:\d\d) UTC at the earliest")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import json
 import statistics
 import subprocess
 import sys
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -69,19 +70,17 @@ def main() -> int:
     parser.add_argument("--program", type=Path, default=PROGRAM, help="the example `long`, built")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "benchmarks", help="folder for data and plot")
     arguments = parser.parse_args()
-    runs = []
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    runs = list[LongRun]()
     for round_trip_ms in arguments.round_trips_ms:
         for buffer_mib in arguments.buffers_mib:
             run = run_long(arguments.program, round_trip_ms, buffer_mib, arguments.seconds)
             print(run.row(), flush=True)  # noqa: T201
             runs.append(run)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    data = {
-        **moment(),
-        "runs": [asdict(run) for run in runs],
-    }
-    (arguments.out / "long.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
-    (arguments.out / "long.svg").write_text(plot(runs), encoding="utf-8")
+            # After each: the next takes ten minutes, and may be ended.
+            data = {**moment(), "runs": [asdict(run) for run in runs]}
+            (arguments.out / "long.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
+            (arguments.out / "long.svg").write_text(plot(runs), encoding="utf-8")
     return 0 if all(run.end == "Stopped" for run in runs) else 1
 
 
@@ -92,10 +91,10 @@ def run_long(program: Path, round_trip_ms: int, buffer_mib: int, seconds: int) -
         address = f"{far.address}:{PORT}"
         # The destination lasts longer: the source's end is the end.
         with (
+            # A file: a pipe that nobody reads until the end is full after some minutes.
+            tempfile.TemporaryFile("w+") as heard,
             subprocess.Popen(
-                [*far.inside, program, "destination", address, str(seconds + GRACE_S)],
-                stdout=subprocess.PIPE,
-                text=True,
+                [*far.inside, program, "destination", address, str(seconds + GRACE_S)], stdout=heard
             ) as destination,
             subprocess.Popen(
                 [*near.inside, program, "source", address, str(seconds)], stdout=subprocess.PIPE, text=True
@@ -103,12 +102,13 @@ def run_long(program: Path, round_trip_ms: int, buffer_mib: int, seconds: int) -
         ):
             try:
                 said, _ = source.communicate(timeout=seconds + GRACE_S)
-                heard, _ = destination.communicate(timeout=GRACE_S)
+                destination.wait(GRACE_S)
             finally:
                 source.kill()
                 destination.kill()
+            heard.seek(0)
+            lines = [json.loads(line) for line in heard]
     last = json.loads(said.splitlines()[-1])
-    lines = [json.loads(line) for line in heard.splitlines()]
     samples = [line for line in lines if "second" in line]
     totals = [0, *(sample["bytes"] for sample in samples)]
     rates = [(now - before) * 8 / 1e9 for before, now in itertools.pairwise(totals)]

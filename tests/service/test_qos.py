@@ -568,7 +568,7 @@ async def test_a_deadline_that_a_link_cannot_hold_beside_others_is_infeasible_an
     same = await planned(site.ada, "two", 0.65)
     too_soon = await planned(site.ada, "three", 0.4)
     assert [one.rule for one in too_soon.refusals] == ["deadline_infeasible"]
-    assert "No other transfer could make room for it" in too_soon.summary
+    assert "which is not there for it, also without what was promised to others" in too_soon.summary
     first = await site.ada.submit(alone)
     later = await planned(site.ada, "four", 0.65)
     assert [one.rule for one in later.refusals] == ["deadline_infeasible"]
@@ -689,8 +689,12 @@ async def test_a_rate_that_is_lifted_takes_no_promise_from_who_was_given_one_mea
     assert "is not promised any more" not in await set_rate(first, 100_000)
     assert "is not promised any more" not in await set_rate(first, None)
     await set_rate(first, 100_000)
+    lowered = await site.ada.port.transfer(first.id)
+    assert (lowered.deadline_at_risk, "at 100 kb/s take" in lowered.deadline_note) == (True, True)
     second = await promised("second", 0.9)
     assert "is not promised any more: " in await set_rate(first, None)
+    lifted = await site.ada.port.transfer(first.id)
+    assert (lifted.deadline_at_risk, "not promised any more" in lifted.deadline_note) == (True, True)
     await until(site, second, "running")
     await site.use_cases.shares.renew()
     shares = {one.transfer: one for one in (await site.ada.port.qos()).use[0].transfers}
@@ -745,7 +749,10 @@ async def test_a_node_that_lies_low_about_what_is_left_buys_no_deadline(
     await put_in_force(site, LINKED.replace("80_000_000", str(SLOW_BPS)))
     let_nodes_say(monkeypatch, 1)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
-    await until(site, transfer, "running")
+    async with asyncio.timeout(30):
+        async for event in site.ada.port.watch(transfer.id):
+            if event.transfer is not None and event.transfer.progress.bytes_total == 1:
+                break
     with refused("deadline_infeasible"):
         await set_deadline(site, transfer, site.clock() + timedelta(seconds=0.5 * slow_s))
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))

@@ -759,3 +759,17 @@ def test_counts_that_the_store_does_not_take_are_cut_off() -> None:
     run.note_progress(event, utc_now())  # type: ignore[arg-type]
     progress = run.progress
     assert {progress.bytes_durable, progress.resent_bytes, progress.rate_bps, progress.deleted} == {(1 << 63) - 1}
+
+
+@pytest.mark.anyio
+async def test_who_waits_for_a_place_begins_as_soon_as_it_is_free(tmp_path: Path) -> None:
+    never = 3_600_000
+    async with started_site(tmp_path, Settings(backoff_ms=never, max_backoff_ms=never)) as site:
+        await site.start_both()
+        large_set(site)
+        first = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+        await until_durable(site, first)
+        second = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy"))
+        assert "another transfer writes to" in (await until(site, second, "waiting")).state_reason
+        await site.ada.port.control(first.id, m.ControlRequest(action="cancel"))
+        assert (await site.ada.end_of(second)).state is m.TransferState.COMPLETE

@@ -477,7 +477,9 @@ def test_a_sign_in_that_fails_says_why_before_what_to_do(script: Script, tmp_pat
     ("command", "said"),
     [
         (["pause", "tr_1"], "Pause was asked for."),
-        (["rate", "tr_1", "1Gb/s"], "from now on."),
+        (["rate", "tr_1", "1Gb/s"], "It has no ceiling from now on."),
+        (["qos", "class", "tr_1", "bulk"], "It has the class"),
+        (["qos", "deadline", "tr_1", "none"], "It has no deadline from now on."),
         (["resume", "tr_1"], "Resume was asked for."),
     ],
 )
@@ -487,6 +489,19 @@ def test_steering_says_how_far_a_transfer_is_and_not_how_fast(
     script.answers = [answer(transfer("running"))]
     code, out, told = ran(command, tmp_path, script.url)
     assert (code, said in out, "3 of 3 files" in out, "0 b/s" in out) == (0, True, True, False), (out, told)
+
+
+def test_steering_says_that_a_deadline_is_at_risk_then(script: Script, tmp_path: Path) -> None:
+    late = {
+        "deadline": "2030-01-01T10:00:30Z",
+        "deadline_at_risk": True,
+        "deadline_note": "it is not promised any more",
+    }
+    script.answers = [answer({**transfer("running"), **late}), answer({**transfer("running"), **late})]
+    _, out, _ = ran(["resume", "tr_1"], tmp_path, script.url)
+    assert "Its deadline is at risk: it is not promised any more." in out
+    _, out, _ = ran(["qos", "deadline", "tr_1", "2030-01-01T10:00:30Z"], tmp_path, script.url)
+    assert ":00:30 " in out, "seconds are told where there are some"
 
 
 def test_nobody_is_sent_to_confirm_what_nobody_may_confirm(script: Script, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_deadline_before_it_may_run_at_all_is_infeasible() -> None:
 @pytest.mark.parametrize("hours", [None, Together(()), Together((MINUTE_A_DAY,))])
 def test_a_deadline_in_the_past_is_infeasible(hours: Together | None) -> None:
     schedule = Schedule(begins=NOW, starts=None, hours=None, deadline=NOW - timedelta(seconds=1))
-    assert "is to be done by 2026-11-25 11:59 UTC; ask for a later deadline" in schedule.infeasible(1, None, hours)
+    assert "is to be done by 2026-11-25 11:59:59 UTC; ask for a later deadline" in schedule.infeasible(1, None, hours)
 
 
 @pytest.mark.parametrize("hours", [None, Together(())])

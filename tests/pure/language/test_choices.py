@@ -29,3 +29,14 @@ def test_two_readings_of_a_time_are_two_choices_that_take_its_place(words: str, 
 def test_an_hour_with_one_reading_left_or_a_zone_of_its_own_offers_no_guess() -> None:
     (question,) = read(f"{ROUTE} at 8:00 IST").questions
     assert question.choices == ()
+
+
+@pytest.mark.parametrize("words", ["tonight, done by 6 tomorrow morning", "tonight by 6 tomorrow morning"])
+def test_an_answer_takes_the_place_of_the_words_asked_about_and_of_nothing_said_beside_them(words: str) -> None:
+    text = f"{ROUTE} {words}"
+    (question,) = read(text).questions
+    assert (question.slot, question.words) == ("start", "tonight")
+    assert question.start is not None
+    answered = read(f"{text[: question.start]}tonight at 22:00{text[question.end :]}")
+    assert answered.outcome == "intent"
+    assert {"start", "deadline"} <= answered.intent.to_json().keys()

@@ -305,6 +305,19 @@ def test_a_transfer_that_waits_for_its_share_is_told_its_class_its_links_and_wha
     assert "floor_bps = 1600000000" in " ".join(found.remedy), "twice of what it takes"
 
 
+def test_what_is_advised_for_a_share_can_be_done_and_is_not_there_already() -> None:
+    waits = seen({"send": 3 * S, "share": 14 * S}, RECEIVES, each=IDLE)
+    share = m.TransferShare(
+        transfer="tr_1", qos_class="bulk", links=["uplink"], needed_bps=9 * MB, guaranteed_bps=5 * MB
+    )
+    advice = " ".join(diagnose("tr_1", waits, share=share).remedy)
+    assert "earlier deadlines go first" in advice
+    assert "headrace qos deadline" not in advice, "it has one"
+    assert "floor_bps" not in advice
+    kept = " ".join(diagnose("tr_1", waits, share=share.model_copy(update={"guaranteed_bps": 9 * MB})).remedy)
+    assert "earlier deadlines go first" not in kept
+
+
 def test_a_transfer_that_its_classes_ceiling_holds_back_is_told_that_and_no_floor_is_advised() -> None:
     waits = seen({"send": 3 * S, "share": 14 * S}, RECEIVES, each=IDLE)
     share = m.TransferShare(

@@ -352,8 +352,10 @@ def quota_rows(quota: m.QuotaUse) -> list[str]:
 
 
 def local_time(moment: datetime | None) -> str:
-    """Return a time in this machine's zone, which it names, to the minute."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M %Z") if moment is not None else ""
+    """Return a time in this machine's zone, which it names, to the minute where it has no seconds."""
+    if moment is None:
+        return ""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z" if moment.second else "%Y-%m-%d %H:%M %Z")
 
 
 def standing(transfer: m.Transfer) -> str:

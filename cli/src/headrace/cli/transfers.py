@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli import flags as f
-from headrace.cli.card import age, safe_there, standing, table, transfer_card
+from headrace.cli.card import age, local_time, safe_there, standing, table, transfer_card
 from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.files import Force, new_file, require_free
@@ -341,9 +341,10 @@ def control(transfer: str, asked: Callable[[], m.ControlRequest], *, as_json: bo
     def work(command: Command) -> None:
         request = asked()
         after = command.wait(command.headrace.control(transfer, request))
-        ceiling = f"at most {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else "no limit"
         # What was asked for is done at the next unit or batch, so the state may still be the one before.
-        command.out.say(f"{_ASKED[request.action].format(ceiling)} Now: {counted_line(after)}.")
+        command.out.say(f"{_asked(request.action, after)} Now: {counted_line(after)}.")
+        if after.deadline_at_risk and after.state not in END_STATES:
+            command.out.say(f"Its deadline is at risk: {after.deadline_note}.")
         if after.state not in END_STATES:
             command.out.say(_NEXT[request.action].format(after.id), "dim")
         command.out.document(after)
@@ -351,14 +352,28 @@ def control(transfer: str, asked: Callable[[], m.ControlRequest], *, as_json: bo
     run(work, as_json=as_json)
 
 
+def _asked(action: m.ControlAction, after: m.Transfer) -> str:
+    """Say what was asked for, with what holds from now on."""
+    match action:
+        case "set_rate":
+            limit = (
+                f"runs at most at {bit_rate(after.rate_ceiling_bps)}" if after.rate_ceiling_bps else "has no ceiling"
+            )
+            return f"It {limit} from now on."
+        case "set_class":
+            return f"It has the class `{after.qos_class}` from now on."
+        case "set_deadline":
+            until = f"is to be done by {local_time(after.deadline)}" if after.deadline else "has no deadline"
+            return f"It {until} from now on."
+        case _:
+            return f"{_ASKED[action]} was asked for."
+
+
 _ASKED: dict[m.ControlAction, str] = {
-    "pause": "Pause was asked for.",
-    "resume": "Resume was asked for.",
-    "cancel": "Cancel was asked for.",
-    "retry": "Another try was asked for.",
-    "set_rate": "The rate is {} from now on.",
-    "set_class": "It has another class from now on.",
-    "set_deadline": "It has another deadline from now on.",
+    "pause": "Pause",
+    "resume": "Resume",
+    "cancel": "Cancel",
+    "retry": "Another try",
 }
 _NEXT: dict[m.ControlAction, str] = {
     "pause": "To go on: headrace resume {}",

@@ -6,6 +6,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from headrace.client.models import Progress, Transfer
 
 _TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
@@ -24,6 +26,11 @@ def _one_of(ranges: str) -> str:
 _MARK: Final = _one_of(_TABLE["marks"])
 _ERROR_NUMBER: Final = re.compile(r" \(os error [0-9]+\)")
 _UNSEEN: Final = re.compile(f"{_one_of(_TABLE['unseen'])}|(?<={_MARK}{{{_TABLE['max_marks']}}}){_MARK}")
+
+
+def utc(moment: "datetime") -> str:
+    """Return a moment that is in UTC, to the minute where it has no seconds."""
+    return f"{moment:%Y-%m-%d %H:%M:%S} UTC" if moment.second else f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
 def visible(text: str, limit: int = 1000) -> str:

@@ -21,7 +21,7 @@ from headrace.api.store import Database, Tx
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
 from headrace.auth import Scope
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, plural
+from headrace.client.text import bit_rate, byte_size, plural, utc
 from headrace.guardrails import OpenHours
 
 _MOST_NAMED: Final = 5
@@ -164,16 +164,20 @@ async def _not_kept(tx: Tx, whose: str | None, held: InForce, wanted: WantedDead
         return ""
     path = path_of(held.document, await node_keys(tx), wanted.source, wanted.destination)
     over = ", ".join(f"`{name}`" for name in _caps(held, path))
-    needs = f"{byte_size(wanted.bytes)} by {_utc(deadline)} need {bit_rate(int(verdict.needs_bps))} of {over}"
-    return (
-        f"{needs}, which is not left beside what was promised to others: {_done(verdict)}. {_way_out(verdict, whose)}"
-    )
+    needs = f"{byte_size(wanted.bytes)} by {utc(deadline)} need {bit_rate(int(verdict.needs_bps))} of {over}"
+    if wanted.rate_bps is not None and wanted.rate_bps < verdict.needs_bps:
+        why = f"and its own ceiling is {bit_rate(wanted.rate_bps)}"
+    elif verdict.give_way:
+        why = "which is not left beside what was promised to others"
+    else:
+        why = "which is not there for it, also without what was promised to others"
+    return f"{needs}, {why}: {_done(verdict)}. {_way_out(verdict, whose)}"
 
 
 def _done(verdict: Verdict) -> str:
     if verdict.earliest is not None:
-        return f"done at {_utc(full_minute(verdict.earliest))} at the earliest"
-    return f"not done by {_utc(verdict.looked_until)}" if verdict.looked_until else "never done"
+        return f"it can be promised by {utc(full_minute(verdict.earliest))} at the earliest"
+    return f"it is not done by {utc(verdict.looked_until)}" if verdict.looked_until else "it is never done"
 
 
 def _caps(held: InForce, path: Path) -> list[str]:
@@ -182,7 +186,7 @@ def _caps(held: InForce, path: Path) -> list[str]:
 
 def _way_out(verdict: Verdict, whose: str | None) -> str:
     if not verdict.give_way:
-        return "No other transfer could make room for it; ask for a later deadline"
+        return "Ask for a later deadline"
     own = [one.transfer for one in verdict.give_way if whose is None or one.person == whose]
     others = len(verdict.give_way) - len(own)
     named = [f"`{one}`" for one in own[:_MOST_NAMED]]
@@ -271,7 +275,3 @@ def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime)
         runs = row.state == m.TransferState.RUNNING
         found.append(Other(row.id, row.requester, row.qos_class, path, left, runs, promise))
     return found
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"

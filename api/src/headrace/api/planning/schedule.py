@@ -9,7 +9,7 @@ from headrace.api.clock import full_minute
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Together
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration
+from headrace.client.text import bit_rate, byte_size, duration, utc
 from headrace.guardrails import OpenHours
 
 _BITS = 8
@@ -56,8 +56,8 @@ class Schedule:
             return ""
         begins = self.begins if hours is None else hours.opening(self.begins)
         if begins is None or self.deadline <= begins:
-            opens = f"before {_utc(begins)}" if begins else "in any hours of its class"
-            return f"it may not run {opens}, and is to be done by {_utc(self.deadline)}; {_ASK}"
+            opens = f"before {utc(begins)}" if begins else "in any hours of its class"
+            return f"it may not run {opens}, and is to be done by {utc(self.deadline)}; {_ASK}"
         if rate_limit_bps is None:
             return ""
         seconds = count * _BITS / rate_limit_bps
@@ -68,10 +68,10 @@ class Schedule:
         )
         if earliest is not None and earliest <= self.deadline:
             return ""
-        when = f"at {_utc(full_minute(earliest))} at the earliest" if earliest else "in more than ten years"
+        when = f"at {utc(full_minute(earliest))} at the earliest" if earliest else "in more than ten years"
         return (
             f"{byte_size(count)} at {bit_rate(rate_limit_bps)} take {duration(seconds)}, so it is done {when}, and "
-            f"not by {_utc(self.deadline)}; ask for a higher rate, or {_ASK}"
+            f"not by {utc(self.deadline)}; ask for a higher rate, or {_ASK}"
         )
 
     def notes(self, links: Sequence[str] = ()) -> list[str]:
@@ -84,7 +84,7 @@ class Schedule:
         if self.deadline is not None:
             kept = f"what that needs of {', '.join(links)}" if links else "no rate"
             found.append(
-                f"It is to be done by {_utc(self.deadline)}. That is watched and told, and {kept} is set aside for it."
+                f"It is to be done by {utc(self.deadline)}. That is watched and told, and {kept} is set aside for it."
             )
         return found
 
@@ -92,7 +92,7 @@ class Schedule:
         """Say that its deadline will hardly be kept, by what was moved there before; empty when it may be."""
         if self.deadline is None or eta_s is None or (earliest := self.done(eta_s)) <= self.deadline:
             return ""
-        return f"Judging by earlier transfers there, it will be done at about {_utc(earliest)}, after its deadline."
+        return f"Judging by earlier transfers there, it will be done at about {utc(earliest)}, after its deadline."
 
 
 def require_near(deadline: datetime | None, now: datetime) -> None:
@@ -118,7 +118,3 @@ def at_risk(deadline: datetime, hours: Together, left_s: int | None, now: dateti
 
 
 _ASK = "ask for a later deadline"
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC"

@@ -133,6 +133,7 @@ class Advance:
             shut=shut,
             shuts=shuts,
             legs_left=run.legs_left,
+            place_is_free=run.place_is_free,
             renew=run.new_rate or run.renew_at is None or clock >= run.renew_at,
             lost=since is not None and (gone or clock >= since + _STOP),
         )

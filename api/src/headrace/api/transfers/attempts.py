@@ -49,6 +49,8 @@ from headrace.guardrails import GuardrailError
 _log = logging.getLogger(__name__)
 
 ADVANCE = "advance"
+_DESTINATION_BUSY = "destination_busy"
+"""The engine's code of a node that writes for another transfer there."""
 """The task that carries transfers on."""
 _ATTEMPTS = Base.metadata.tables[AttemptRow.__tablename__]
 _BEGIN = _ATTEMPTS.insert()
@@ -91,6 +93,8 @@ class Attempts:
         self._parts = parts
         self._core = parts.core
         self._turns = turns
+        self._waits_for_place: dict[str, Run] = {}
+        """Whose last attempt found another transfer at its destination."""
         self.moved_bytes = 0
         """What the attempts that were closed here moved."""
 
@@ -162,7 +166,7 @@ class Attempts:
         tuning = m.EffectiveTuning.model_validate_json(row.tuning)
 
         def committed() -> None:
-            run.attempt, run.open, run.end = number, True, None
+            run.attempt, run.open, run.end, run.place_is_free = number, True, None, False
             run.stopping_since, run.unknown_since = None, None
             run.durable_before, run.durable_steps = run.progress.bytes_durable, 0
             run.samples.clear()
@@ -387,6 +391,7 @@ class Attempts:
         await self._parts.history.record(tx, row, m.TransferEventKind(standing.state), message)
 
     def _closed(self, run: Run, legs: list[m.ProbeLeg] | None = None) -> None:
+        self._note_place(run)
         self.moved_bytes += run.moved_bytes
         self._parts.throughput.end(run, self._core.clock())
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
@@ -395,6 +400,18 @@ class Attempts:
             run.legs, run.progress = run.legs if legs is None else legs, m.Progress()
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)
+
+    def _note_place(self, run: Run) -> None:
+        """Let who waits for a place at this destination try again when an attempt there has ended."""
+        if run.end is not None and run.end.code == _DESTINATION_BUSY:
+            self._waits_for_place[run.transfer] = run
+            return
+        self._waits_for_place.pop(run.transfer, None)
+        for other in list(self._waits_for_place.values()):
+            if other.destination_node == run.destination_node:
+                del self._waits_for_place[other.transfer]
+                other.place_is_free = True
+                self._core.jobs.wake(ADVANCE, other.transfer)
 
     def _problem(self, run: Run, standing: Standing) -> str | None:
         if standing.state is not State.FAILED or standing.error is None:

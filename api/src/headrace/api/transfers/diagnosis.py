@@ -203,11 +203,22 @@ def _link_share(seen: Between, share: m.TransferShare | None) -> m.Diagnosis:
         evidence.append(m.Evidence(name="guaranteed", value=share.guaranteed_bps, unit="b/s"))
     entitled = "" if share.entitled_bps is None else f" of {bit_rate(share.entitled_bps)}"
     said = f"its share{entitled} as class `{share.qos_class}` on {links} holds it back"
-    more = (
-        f"in links and classes, `floor_bps = {2 * seen.rate_bps}` for class `{share.qos_class}` on {links} would give "
-        "the class twice what this transfer takes before others share; or a deadline, which is guaranteed"
+    return _said(Limit.SHARE, where, said, evidence, _SHOW_QOS, _more_of(seen, share, links))
+
+
+def _more_of(seen: Between, share: m.TransferShare, links: str) -> str:
+    """Say what gives a transfer more of its links."""
+    of_class = "a class of a higher weight or priority (`headrace qos class`)"
+    if share.needed_bps:
+        goes_first = "earlier deadlines go first; " if share.guaranteed_bps < share.needed_bps else ""
+        return f"{goes_first}{of_class} gets more of what deadlines leave"
+    if not seen.rate_bps:
+        return f"a deadline is guaranteed what it needs (`headrace qos deadline`), and {of_class} gets more of the rest"
+    return (
+        f"a deadline is guaranteed what it needs (`headrace qos deadline`); where other classes take what it lacks, "
+        f"`floor_bps = {2 * seen.rate_bps}` for class `{share.qos_class}` on {links}, in links and classes, keeps the "
+        "class twice what this transfer takes"
     )
-    return _said(Limit.SHARE, where, said, evidence, _SHOW_QOS, more)
 
 
 def _class_ceiling(share: m.TransferShare, ceiling_bps: int, evidence: list[m.Evidence]) -> m.Diagnosis:

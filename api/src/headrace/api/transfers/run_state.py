@@ -165,6 +165,8 @@ class Run:
     new_rate: bool = False
     """The ceiling was changed, and its nodes are to be told."""
     end: End | None = None
+    place_is_free: bool = False
+    """Whether an attempt has ended that may have kept it from its destination."""
     refusal: Refusal | None = None
     halt: str = ""
     released: ReleasedPlan | None = None

@@ -25,7 +25,7 @@ from typing import Literal
 from headrace.api.errors import Code
 from headrace.api.signing.legs import NAMES
 from headrace.client import models as m
-from headrace.client.text import duration
+from headrace.client.text import duration, utc
 
 State = m.TransferState
 
@@ -171,6 +171,8 @@ class Seen:
     doubted: bool = False
     """Whether the clock that measures waits may be ahead: nothing ends because it has waited for so long."""
     turn: bool = True
+    place_is_free: bool = False
+    """Whether what its last attempt met may be over, so that there is nothing to wait for."""
     renew: bool = False
     lost: bool = False
     """The nodes did not say in time that they stopped."""
@@ -315,7 +317,7 @@ def _too_early(case: _Case) -> Step | None:
     starts, told = case.seen.starts, case.seen.told or case.clock
     if starts is None or starts <= told:
         return None
-    return Step(case.to(State.QUEUED, f"starts at {_utc(starts)}", away_since=None), look_at=case.ahead(starts))
+    return Step(case.to(State.QUEUED, f"starts at {utc(starts)}", away_since=None), look_at=case.ahead(starts))
 
 
 def _outside_its_hours(case: _Case) -> Step | None:
@@ -323,7 +325,7 @@ def _outside_its_hours(case: _Case) -> Step | None:
     if shut is None:
         return None
     begun = case.now.attempt > 0
-    reason = f"outside {shut.why}; {'goes on' if begun else 'starts'} at {_utc(shut.until)}"
+    reason = f"outside {shut.why}; {'goes on' if begun else 'starts'} at {utc(shut.until)}"
     state = State.WAITING if begun else State.QUEUED
     waits = case.to(state, reason, away_since=None, blocked_since=None, goes_on=shut.until)
     return Step(waits, look_at=case.ahead(shut.until))
@@ -340,7 +342,7 @@ def _away(case: _Case) -> Step | None:
 
 
 def _backs_off(case: _Case) -> Step | None:
-    again = case.now.not_before
+    again = None if case.seen.place_is_free else case.now.not_before
     # Further away than any wait: the clock was ahead when this was written, and was set back.
     if again is None or not case.clock < again <= case.clock + case.limits.max_backoff:
         return None
@@ -508,10 +510,6 @@ def _again(case: _Case, wait: timedelta) -> Step:
     again, why = case.clock + wait, case.end.cause.message or case.end.cause.code or case.end.outcome
     waiting = _closed(case).to(State.WAITING, f"tries again by itself, after: {why}", not_before=again, last_error=why)
     return Step(waiting, Effect.CLOSE, again)
-
-
-def _utc(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M} UTC" if moment.second == 0 else f"{moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _failures(case: _Case) -> int:

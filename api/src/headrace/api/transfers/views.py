@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from headrace.api.planning.schedule import at_risk
+from headrace.api.planning.schedule import Schedule, at_risk
 from headrace.api.policy.qos import InForce
 from headrace.api.store.documents import stored
-from headrace.api.store.tables_work import TransferEventRow, TransferRow
+from headrace.api.store.tables_work import NOT_PROMISED, TransferEventRow, TransferRow
 from headrace.api.transfers.deadlines import own_hours
 from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.probe import summary as probe_summary
@@ -25,11 +25,7 @@ def transfer_view(
     """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
     shown = _of_now(status.state, progress or stored(m.Progress, row.progress))
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
-    # What is left of the time at the present rate says nothing of one whose turn comes later.
-    left_s = None if shown.share is not None and shown.share.kept_later else shown.eta_s
-    late = row.deadline is not None and at_risk(
-        row.deadline, held.hours_of(row.qos_class, own_hours(row)), left_s, row.ended or status.now
-    )
+    at_risk_because = _why_at_risk(row, held, shown, row.ended or status.now)
     return m.Transfer(
         id=row.id,
         plan=row.plan,
@@ -52,8 +48,8 @@ def transfer_view(
         qos_class=row.qos_class,
         tuning=stored(m.EffectiveTuning, row.tuning),
         deadline=row.deadline,
-        deadline_at_risk=late,
-        deadline_note=_why_late(row, shown, row.ended or status.now) if late else "",
+        deadline_at_risk=bool(at_risk_because),
+        deadline_note=at_risk_because,
         started=row.started,
         active_s=status.active_s,
         ended=row.ended,
@@ -81,10 +77,29 @@ def _of_now(state: m.TransferState, progress: m.Progress) -> m.Progress:
     return at_rest(progress).model_copy(update={"limiter": ""})
 
 
-def _why_late(row: TransferRow, progress: m.Progress, now: datetime) -> str:
-    """Say why a deadline is not kept, or will hardly be."""
-    if row.deadline is not None and now >= row.deadline:
+def _why_at_risk(row: TransferRow, held: InForce, progress: m.Progress, now: datetime) -> str:
+    """Say why a deadline is not kept, or will hardly be; empty when it may be."""
+    if row.deadline is None:
+        return ""
+    if now >= row.deadline:
         return "its deadline has passed"
+    if row.ended is not None:
+        return ""
+    if row.promised == NOT_PROMISED:
+        return "it is not promised any more: others were promised meanwhile what it needs, and go first"
+    own = own_hours(row)
+    hours = held.hours_of(row.qos_class, own)
+    left = max(0, progress.bytes_total - progress.bytes_durable)
+    schedule = Schedule(begins=max(now, row.starts or now), starts=None, hours=own, deadline=row.deadline)
+    infeasible = schedule.infeasible(left, row.rate_ceiling_bps, hours)
+    if infeasible:
+        return infeasible
+    # What is left of the time at the present rate says nothing of one whose turn comes later.
+    later = progress.share is not None and progress.share.kept_later
+    return _why_late(row, progress) if not later and at_risk(row.deadline, hours, progress.eta_s, now) else ""
+
+
+def _why_late(row: TransferRow, progress: m.Progress) -> str:
     share = progress.share
     if share is None:
         return "at its present rate it ends later"

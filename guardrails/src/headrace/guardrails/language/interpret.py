@@ -76,7 +76,22 @@ def _read(text: str, context: Context, again: Callable[[str], Interpretation] | 
     stretches = [(one.first, one.last) for one in chosen] + [(run[0].first, run[-1].last) for run in runs_of(leftover)]
     spans = tuple(spans_of(answer, chosen, tokens, resolved))
     told = said[0] if not answer.intent.then else ()
-    return replace(_placed(answer, text, tokens, stretches), spans=spans, said=told)
+    narrowed = replace(answer, questions=tuple(_narrowed(question, chosen) for question in answer.questions))
+    return replace(_placed(narrowed, text, tokens, stretches), spans=spans, said=told)
+
+
+def _narrowed(question: Question, chosen: Sequence[Chosen]) -> Question:
+    """Ask about its own words alone where a phrase says something else as well: an answer takes the place of all.
+
+    Where its own words can't be told from the others, it is about none, and an answer is added.
+    """
+    phrases = [one for one in chosen if one.words == question.words and len({fact.slot for fact in one.facts}) > 1]
+    if len(phrases) != 1 or question.choices or question.start is not None:
+        return question
+    own = {str(getattr(fact.value, "words", "")) for fact in phrases[0].facts if fact.slot == question.slot}
+    words = own.pop() if len(own) == 1 else ""
+    apart = bool(words) and words != question.words and phrases[0].words.count(words) == 1
+    return replace(question, words=words if apart else None)
 
 
 def _placed(
@@ -92,6 +107,8 @@ def _placed(
     placed = []
     for question in answer.questions:
         found = places.get(question.words or "", []) if question.start is None else []
+        if question.words and not found and question.start is None and text.count(question.words) == 1:
+            found = [(text.index(question.words), text.index(question.words) + len(question.words))]
         placed.append(replace(question, start=found[0][0], end=found[0][1]) if len(found) == 1 else question)
     return replace(answer, questions=tuple(placed))
 
