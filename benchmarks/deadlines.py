@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from demo.stage import REPOSITORY, DemoError, say
-from tests.servers.site import Site, started_site
+from tests.servers.site import Person, Site, started_site
 
 from benchmarks.machine import moment
 from headrace.client import HeadraceError
@@ -198,17 +198,16 @@ def _kept_earliest_first(left: Sequence[tuple[datetime, int]], now: datetime) ->
     return True
 
 
-async def _filled(site: Site, number: int) -> None:
-    """Fill the link without a deadline until this is canceled."""
+async def _filled(site: Site, who: Person, number: int) -> None:
+    """Fill the link without a deadline until this is canceled; `who` has places that those who ask do not need."""
     _lay_out(site.lab / f"other-{number}", _OTHERS_BYTES)
     while True:
-        plan = await site.ada.plan(f"lab:/other-{number}", f"archive:/other-{number}")
-        transfer = await site.ada.submit(plan)
+        transfer = await who.submit(await who.plan(f"lab:/other-{number}", f"archive:/other-{number}"))
         try:
-            while (await site.ada.end_of(transfer)).state not in m.END_STATES:
+            while (await who.end_of(transfer)).state not in m.END_STATES:
                 pass
         except asyncio.CancelledError:
-            await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+            await who.port.control(transfer.id, m.ControlRequest(action="cancel"))
             raise
         shutil.rmtree(site.archive / f"other-{number}")
 
@@ -220,7 +219,8 @@ async def measure(folder: Path, chance: random.Random, wanted: int) -> Requests:
         proposed = await site.ada.port.propose_qos(m.QosText(text=_QOS))
         second = await site.person("linker", "policy_admin")
         await second.port.publish_qos(proposed.version)
-        others = [asyncio.create_task(_filled(site, number)) for number in range(_OTHERS)]
+        filler = await site.person("filler", "requester")
+        others = [asyncio.create_task(_filled(site, filler, number)) for number in range(_OTHERS)]
         requests = Requests(site, chance, wanted)
         try:
             await requests.run()

@@ -56,8 +56,8 @@ def test_who_waits_for_an_earlier_deadline_and_is_kept_gets_enough_later() -> No
 def test_who_may_not_go_so_fast_later_does_not_get_enough_later() -> None:
     late, early = run("late", 6000, 100), run("early", 3000, 40)
     late.ceiling_bps = 80 * MB
-    assert found(late, early)[1] == set(), "5,000 Mbit are left for 60 s"
-    late.ceiling_bps = 84 * MB
+    assert found(late, early)[1] == set(), "5,200 Mbit are left for 60 s"
+    late.ceiling_bps = 88 * MB
     assert found(late, early)[1] == {"late"}
 
 
@@ -93,3 +93,16 @@ def test_no_more_is_guaranteed_than_was_surveyed_whatever_nodes_say() -> None:
     assert one.promised_bytes_left == 0
     one.only_failed = True
     assert one.promised_bytes_left == 88 * MB
+
+
+def test_content_is_due_a_little_before_its_deadline_and_what_is_nearly_done_is_due_a_little_after_it() -> None:
+    one = run("one", 800, 100)
+    assert one.due(NOW) == NOW + timedelta(seconds=98)
+    assert one.due(NOW + timedelta(seconds=96)) == NOW + timedelta(seconds=99)
+    late = NOW + timedelta(seconds=101)
+    assert one.due(late) is None, "all of it is left"
+    one.progress = m.Progress(bytes_total=100 * MB, bytes_durable=96 * MB)
+    assert one.due(late) == late + timedelta(seconds=1)
+    assert one.due(NOW + timedelta(seconds=111)) is None
+    one.promised = NOT_PROMISED
+    assert one.due(late) is None

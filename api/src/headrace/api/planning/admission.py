@@ -15,7 +15,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Hours, Timeline
 from headrace.api.policy.forecast import Promise
 from headrace.api.policy.links import Path, path_of
-from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Other, Verdict, judge
+from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Other, Verdict, aimed_at, judge
 from headrace.api.policy.qos import InForce, node_keys
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
@@ -234,17 +234,22 @@ async def rows_of_others(tx: Tx, but: str) -> Rows:
 
 
 def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows: Rows, now: datetime) -> Verdict:
+    deadline = wanted.deadline or wanted.begins
+    aimed = aimed_at(deadline, wanted.begins)
     asked = Promise(
         transfer=wanted.transfer,
         qos_class=wanted.qos_class,
         path=path_of(held.document, keys, wanted.source, wanted.destination),
         left_bits=wanted.bytes * 8 * AHEAD,
         begins=wanted.begins,
-        deadline=wanted.deadline or wanted.begins,
+        deadline=aimed,
         hours=Timeline(held.hours_of(wanted.qos_class, wanted.hours), wanted.begins, wanted.begins + MOST_AHEAD),
         rate_bps=wanted.rate_bps,
     )
-    return judge(held.document, asked, others_of(held, keys, rows, now), now)
+    found = judge(held.document, asked, others_of(held, keys, rows, now), now)
+    if found.earliest is None:
+        return found
+    return replace(found, earliest=deadline if found.earliest <= aimed else found.earliest + (deadline - aimed))
 
 
 def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime) -> list[Other]:
@@ -268,7 +273,7 @@ def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime)
                 path=path,
                 left_bits=left,
                 begins=max(now, row.starts or now),
-                deadline=row.deadline,
+                deadline=aimed_at(row.deadline, now),
                 hours=timelines[same],
                 rate_bps=row.rate_ceiling_bps,
             )

@@ -56,15 +56,15 @@ def order_of(run: Run) -> int:
 def _other(held: InForce, run: Run, path: Path, now: datetime) -> Other:
     # Without what is promised above the content: what is just enough is enough.
     left, promise = float(run.promised_bytes_left * 8), None
-    timeline = run.timeline(held, now)
-    if timeline is not None and run.deadline is not None and path.links:
+    timeline, due = run.timeline(held, now), run.due(now)
+    if timeline is not None and due is not None and path.links:
         promise = Promise(
             transfer=run.transfer,
             qos_class=run.qos_class,
             path=path,
             left_bits=left,
             begins=now,
-            deadline=run.deadline,
+            deadline=due,
             hours=timeline,
             rate_bps=run.ceiling_bps,
         )

@@ -12,6 +12,7 @@ from typing import Literal, Self
 from headrace.api.errors import ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.policy.calendars import Timeline
+from headrace.api.policy.promises import aimed_at
 from headrace.api.policy.qos import InForce
 from headrace.api.signing.legs import NAMES
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
@@ -36,6 +37,9 @@ _SAMPLES = 8
 _SAMPLED_EVERY = timedelta(milliseconds=900)
 _SURVEYED = ("files", "identical_files", "conflicts", "bytes", "deletes")
 
+_LITTLE = 0.05
+_GRACE = timedelta(seconds=10)
+_A_MOMENT = timedelta(seconds=1)
 _NO_DEADLINE = datetime.max.replace(tzinfo=UTC)
 MAX_COUNT = (1 << 63) - 1
 """The largest count that the store takes."""
@@ -271,9 +275,21 @@ class Run:
             total = min(total, self.surveyed.bytes)
         return max(0, total - self.progress.bytes_durable)
 
+    def due(self, now: datetime) -> datetime | None:
+        """Return by when its content is to be there; nothing where nothing is guaranteed for that any more.
+
+        What is nearly done when its deadline passes keeps its guarantee for some seconds: it would wait for long.
+        """
+        if self.deadline is None:
+            return None
+        if now < self.deadline:
+            return aimed_at(self.deadline, now)
+        nearly = self.promised_bytes_left <= self.progress.bytes_total * _LITTLE
+        return now + _A_MOMENT if self.is_promised and nearly and now < self.deadline + _GRACE else None
+
     def timeline(self, held: InForce, now: datetime) -> Timeline | None:
-        """Return its open hours until its deadline, looked up once; nothing where it has none that is to come."""
-        if self.deadline is None or self.deadline <= now:
+        """Return its open hours until its deadline, looked up once; nothing where it is due no more."""
+        if self.deadline is None or self.due(now) is None:
             return None
         same = held, self.qos_class, self.deadline
         if self.opened is None or self.opened[0][0] is not held or self.opened[0][1:] != same[1:]:

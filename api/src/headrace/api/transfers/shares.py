@@ -229,12 +229,14 @@ class Shares:
     def _need(self, held: InForce, run: Run) -> float:
         """Return what a deadline needs: what is left over the time that is left, worked out anew now and then."""
         now, steady = self._core.clock(), self._core.steady()
-        timeline = run.timeline(held, now)
-        if timeline is None or run.deadline is None:
+        timeline, due = run.timeline(held, now), run.due(now)
+        if timeline is None or due is None or run.deadline is None:
             return 0
+        if now >= run.deadline:
+            return run.guarantee[1] if run.guarantee else 0
         most = min(_PROMISED_ANEW, (run.deadline - now) / _NEAR)
         if run.guarantee is None or steady - run.guarantee[0] >= most:
-            seconds = timeline.seconds(now, run.deadline)
+            seconds = timeline.seconds(now, due)
             run.guarantee = steady, run.promised_bytes_left * 8 / max(1.0, seconds) * AHEAD
         return run.guarantee[1]
 
