@@ -50,8 +50,9 @@ class Chosen:
 
     @cached_property
     def first_word(self) -> str:
-        """The first word that is no conjunction."""
-        return next((word for word in self.spoken.split() if word not in listed("opens_a_part")), "")
+        """The first word that is no conjunction, without a mark behind it."""
+        words = (word.rstrip(",;:") or word for word in self.spoken.split())
+        return next((word for word in words if word not in listed("opens_a_part")), "")
 
     @property
     def is_certain(self) -> bool:

@@ -220,7 +220,7 @@ def _changes(situation: Situation, certain: dict[str, object]) -> Changes | None
         patch["add_exclude"] = patch.pop("exclude")
     if "include" in patch and not said.isdisjoint(("also", "and")):
         patch["add_include"] = patch.pop("include")
-    cleared = tuple(dict.fromkeys(str(fact.value) for fact in step.of("clear")))
+    cleared = tuple(dict.fromkeys(fact.value for fact in step.of("clear") if isinstance(fact.value, str)))
     if cleared:
         patch["cleared"] = cleared
     return with_slots(Changes(), patch) if patch else None

@@ -87,7 +87,7 @@ def _filled(fact: Fact, found: Findings) -> Iterator[str]:
             if fact.value == "move" and "delete_source" in found.values:
                 yield "delete_source"
         case "clear":
-            yield str(fact.value)
+            yield from (fact.value,) if isinstance(fact.value, str) else ()
         case slot if slot in _SLOTS and slot not in _BOTH_ENDS and (slot != "start" or "start" in found.values):
             yield slot
             if slot == "delete_source" and fact.value is True:

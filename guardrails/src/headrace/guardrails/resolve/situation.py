@@ -85,7 +85,11 @@ class Situation:
                 self.found.put(slot, fact.value, fact.words)
         for fact in self.step.of("keep_place"):
             self._keep_place(fact, action)
-        if self.step.has("delete_nothing"):
+        kept = self.step.of("delete_nothing")
+        turned = [fact for fact in kept if isinstance(fact.value, Doubt)]
+        for fact in turned:
+            self.found.put("delete_extraneous" if action == "sync" else "delete_source", fact.value, fact.words)
+        if kept and not turned:
             for slot in ("delete_source", "delete_extraneous"):
                 if self.found.values.get(slot) is True:
                     self.found.ask(slot, _BOTH_WAYS)
@@ -138,9 +142,11 @@ class Situation:
             self.found.values["delete_source"] = True
 
     def ask_cleared(self) -> None:
-        """Ask about a slot that the words both set and clear."""
+        """Ask about a slot that the words both set and clear, or that others may keep from being cleared."""
         for fact in self.step.of("clear"):
-            if str(fact.value) in self.found.values:
+            if isinstance(fact.value, Doubt):
+                self.found.ask(str(fact.value.reading), fact.value, fact.words)
+            elif str(fact.value) in self.found.values:
                 self.found.ask(str(fact.value), _BOTH_WAYS, fact.words)
 
     def note_dangers(self) -> None:
