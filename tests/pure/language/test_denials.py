@@ -66,6 +66,7 @@ def test_an_order_that_unowned_words_may_turn_round_is_no_order(text: str) -> No
         ("overwriting only when the size differs", "on_conflict"),
         ("encrypted only for the first part", "encryption"),
         ("overwrite only *.log", "on_conflict"),
+        ("don't limit anything but *.mrc", "rate_limit_bps"),
     ],
 )
 def test_an_option_that_holds_for_a_part_is_not_stated_for_all(words: str, slot: str) -> None:
@@ -183,6 +184,7 @@ def test_what_is_not_to_be_forgotten_is_wanted(words: str, slot: str, value: obj
         "don't forget the timestamps are wrong",
         "don't forget the encryption is off",
         "don't forget the *.mrc",
+        "they don't forget to encrypt it",
     ],
 )
 def test_what_somebody_forgets_or_may_forget_is_asked_about(words: str) -> None:
@@ -309,3 +311,16 @@ def test_what_is_to_be_avoided_is_not_done(text: str, slot: str, value: object) 
 )
 def test_what_may_not_have_to_be_avoided_is_asked_about(words: str) -> None:
     assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("overwrite nothing more", "on_conflict"),
+        ("encrypt nothing else", "encryption"),
+        ("verify nothing further", "verify"),
+    ],
+)
+def test_nothing_more_behind_an_option_may_deny_it(words: str, slot: str) -> None:
+    assert asked_after(words) == {slot}
+    assert slot_of(f"{words.partition(' ')[0]}, nothing more", slot)

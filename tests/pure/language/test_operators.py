@@ -217,12 +217,36 @@ def test_a_latest_start_is_no_start_and_no_deadline(words: str) -> None:
         "omit every file but *.mrc",
         "exclude all but *.mrc",
         "leave out all files other than *.mrc",
-        "skip *.log, not a.log",
+        "leave everything out except *.mrc",
+        "don't copy anything but *.mrc",
     ],
 )
 @pytest.mark.parametrize("order", [f"{ROUTE}, ", f"{MOVE}, ", "yes, but ", ""])
-def test_the_exception_of_an_exclusion_is_not_left_out_without_a_question(order: str, words: str) -> None:
-    assert "exclude" in asked(f"{order}{words}")
+def test_the_exception_of_an_exclusion_is_all_that_is_taken(order: str, words: str) -> None:
+    assert intent_of(f"{order}{words}") == intent_of(f"{order}only *.mrc")
+
+
+@pytest.mark.parametrize(
+    "words", ["leave nothing out except *.tmp", "exclude nothing but *.tmp", "don't skip anything other than *.tmp"]
+)
+def test_what_is_excepted_from_leaving_nothing_out_is_left_out(words: str) -> None:
+    assert intent_of(f"{ROUTE}, {words}") == intent_of(f"{ROUTE}, skip *.tmp")
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("skip *.log, not a.log", "exclude"),
+        ("don't exclude everything but *.mrc", "include"),
+        ("never skip everything but *.mrc", "include"),
+        ("exclude everything but *.mrc and files over 1 GB", "min_size"),
+        ("don't send anything but *.mrc after 18:00", "include"),
+        ("encrypt everything but *.mrc", "encryption"),
+        ("don't overwrite anything but *.mrc", "on_conflict"),
+    ],
+)
+def test_the_exception_of_an_exclusion_is_not_left_out_without_a_question(words: str, slot: str) -> None:
+    assert slot in asked(f"{ROUTE}, {words}")
 
 
 @pytest.mark.parametrize("skip", ["skip", "exclude", "without", "but not"])

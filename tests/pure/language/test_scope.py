@@ -35,9 +35,14 @@ def test_a_limit_behind_what_is_left_out_is_never_read_as_one_of_what_is_taken(t
 
 
 @pytest.mark.parametrize("except_", ["except", "other than", "apart from", "but"])
-@pytest.mark.parametrize("leaving", ["without anything", "excluding anything", "leaving out everything", "skip all"])
-def test_what_is_excepted_from_an_exclusion_is_asked_about(leaving: str, except_: str) -> None:
-    assert read(f"{ROUTE}, {leaving} {except_} *.mrc").outcome == "ask"
+@pytest.mark.parametrize("leaving", ["excluding anything", "leaving out everything", "skip all", "omit all files"])
+def test_what_is_excepted_from_an_exclusion_is_all_that_is_taken(leaving: str, except_: str) -> None:
+    assert intent_of(f"{ROUTE}, {leaving} {except_} *.mrc") == intent_of(f"{ROUTE}, only *.mrc")
+
+
+@pytest.mark.parametrize("except_", ["except", "other than", "apart from", "but"])
+def test_what_is_excepted_from_having_nothing_is_asked_about(except_: str) -> None:
+    assert read(f"{ROUTE}, without anything {except_} *.mrc").outcome == "ask"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ OPTIONS = frozenset(
     {*FILTERS, *_REACHED, "rate_limit_bps", "priority", "preserve", "start", "deadline", "window", "repeat"}
 )
 # "overwrite only *.log" chooses what is overwritten, not what is copied; "verify it at 18:00" says when it is verified.
-_OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place"})
+_OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place", "clear"})
 _TIMES = frozenset({"start", "window", "repeat"})
 # A size or an age, said of the files before it or of all.
 _MOMENTS = frozenset({"modified_after", "modified_before"})
@@ -333,7 +333,7 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
 def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
     """Doubt what may say more of what is left out: an exception from it, or an age of it alone."""
     if before.says("cue", "exclude") and span.slots == {"exclude"}:
-        # "exclude everything but *.mrc": the exception of an exclusion is what is taken.
+        # "exclude, except for *.mrc": the exception of an exclusion may be what is taken.
         return span.doubted(f"say whether it is left out, or is all that is taken, after `{before.words}`")
     if _excepts(before, joiner, span):
         return span.doubted(f"say whether it is left out, too, or taken in spite of `{before.words}`")
