@@ -324,3 +324,54 @@ def test_what_may_not_have_to_be_avoided_is_asked_about(words: str) -> None:
 def test_nothing_more_behind_an_option_may_deny_it(words: str, slot: str) -> None:
     assert asked_after(words) == {slot}
     assert slot_of(f"{words.partition(' ')[0]}, nothing more", slot)
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("keep timestamps but not permissions", ["timestamps"]),
+        ("preserve the timestamps and symlinks, but not the permissions or xattrs", ["timestamps", "symlinks"]),
+        ("keep permissions, not timestamps", ["permissions"]),
+    ],
+)
+def test_attributes_behind_a_not_are_not_kept(words: str, kept: list[str]) -> None:
+    assert slot_of(words, "preserve") == kept
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "keep timestamps but not timestamps",
+        "keep timestamps but not of *.mrc",
+        "keep timestamps but not ownership",
+        "keep timestamps, not just permissions",
+        "keep not only timestamps but permissions",
+        "don't keep timestamps but not permissions",
+        "keep timestamps but not permissions if that is quicker",
+    ],
+)
+def test_a_not_that_does_not_say_which_attributes_are_kept_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize("words", ["no need to delete the source", "there's no need to delete anything"])
+def test_what_need_not_be_deleted_is_not(words: str) -> None:
+    assert intent_of(f"{ROUTE}, {words}") == intent_of(ROUTE)
+    assert asked(f"move krios1:/a to archive:/a, {words}") == {"action"}
+
+
+@pytest.mark.parametrize(
+    "words", ["no need to keep the source", "there was no need to delete the source", "don't keep the source"]
+)
+def test_what_need_not_or_must_not_be_kept_is_not_deleted_without_a_question(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"
+
+
+def test_this_time_says_no_more_than_the_order_that_it_ends() -> None:
+    assert intent_of(f"{ROUTE}, encrypted this time") == intent_of(f"{ROUTE}, encrypted")
+    assert intent_of(f"{ROUTE}, and please don't delete the source this time.") == intent_of(ROUTE)
+
+
+@pytest.mark.parametrize("words", ["not this time", "but not this time", "never this time", "this time tomorrow"])
+def test_this_time_behind_a_denial_or_before_a_day_is_asked_about(words: str) -> None:
+    assert read(f"{ROUTE}, {words}").outcome == "ask"

@@ -471,3 +471,49 @@ def test_the_source_that_was_wrong_is_changed() -> None:
     expected = {"action": "modify", "target": {"ref": "last"}, "changes": changes}
     for words in ("it should come from", "the source should be"):
         assert intent_of(f"wrong microscope, {words} krios2:/raw/run42") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sync archive:/a from krios1:/raw/a",
+        "please mirror the folder archive:/a from krios1:/raw/a",
+        "archive:/a should be synced from krios1:/raw/a",
+    ],
+)
+def test_a_place_that_is_synchronised_from_another_is_where_it_goes(text: str) -> None:
+    assert ends_of(text) == ENDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sync archive:/a from krios1:/raw/a to PRG:/a",
+        "sync archive:/a from krios1:/raw/a or dtn3:/a",
+        "sync archive:/a from krios1:/raw/a, from dtn3:/a",
+        "don't sync archive:/a from krios1:/raw/a",
+        "they sync archive:/a from krios1:/raw/a",
+        "archive:/a should not be synced from krios1:/raw/a",
+        "copy archive:/a from krios1:/raw/a",
+    ],
+)
+def test_a_place_that_may_not_be_where_it_goes_is_asked_about(text: str) -> None:
+    assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "*.tmp and all",
+        "*.tmp and everything",
+        "*.tmp and all the files",
+        "no exclusions, *.tmp and all",
+        "*.tmp and everything with high priority",
+    ],
+)
+def test_names_and_all_the_rest_are_not_all_that_is_taken(words: str) -> None:
+    assert "include" in asked_after(words)
+
+
+def test_names_of_a_place_and_all_the_rest_of_it_are_not_all_that_is_taken() -> None:
+    assert "include" in asked("copy *.tmp and everything else from krios1:/a to archive:/a")

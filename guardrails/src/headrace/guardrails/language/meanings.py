@@ -66,6 +66,17 @@ def overwriting(hit: Hit) -> Sequence[Reading]:
     return (("on_conflict", Doubt("say whether to overwrite files, or to make both sides the same")),)
 
 
+def kept(hit: Hit) -> Sequence[Reading]:
+    """Give the attributes before a "not": "keep timestamps, not permissions" keeps no more."""
+    at = next((at for at, item in enumerate(hit.items) if item.symbol in listed("denies")), len(hit.items))
+    wanted, unwanted = (
+        Hit(items, "".join(f"{item.symbol} " for item in items), hit.words).members("attribute")
+        for items in (hit.items[:at], hit.items[at:])
+    )
+    both = not set(wanted).isdisjoint(unwanted)
+    return (("preserve", Doubt(f"`{hit.words}`: say what is kept, and only that") if both else wanted),)
+
+
 def size_range(hit: Hit) -> Sequence[Reading]:
     """Read "between 1 and 10 GB": the unit of the second number is that of the first."""
     amounts = hit.all(Amount)
@@ -417,8 +428,8 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, bare_hour, between, day_then_clock, days_or_starts, earlier_that_day, flag_amount, flag_names,
-        folder, folder_called, full_hour, hours, hours_a_day, hours_around, in_days, in_year, lately, later_that_day,
-        left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
+        folder, folder_called, full_hour, hours, hours_a_day, hours_around, in_days, in_year, kept, lately,
+        later_that_day, left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
         overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
         size_range, times_a_day, weekly, whether_all, who, whole_day,
     )

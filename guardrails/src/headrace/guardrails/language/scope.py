@@ -45,6 +45,7 @@ _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
 _STATES = tuple(f" {words.split()[-1]}" for words in table("state"))
 _SUBJECTS = frozenset({"what it is", "nouns"})
+_WHOLE = frozenset({*_SUBJECTS, "all"})
 # Who does it, right before a verb at the beginning of a clause: "they move A to B", "all jobs copy A to B".
 _DOERS = _SUBJECTS | {"it", "all", "transfers", "one transfer"}
 _ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders")
@@ -186,11 +187,17 @@ def _added(chosen: list[Chosen]) -> list[Chosen]:
             words = span.spoken.split()
             adds = words[0] in listed("adds") or (after is not None and after.spoken in listed("adds_behind"))
             adds = adds or (before is not None and before.spoken in listed("adds") | listed("joins_a_list"))
+            adds = adds or (after is not None and after.spoken in listed("joins_a_list") and _is_whole(chosen, at + 2))
             named = span.slots == {"include"} and (_is_bare(span) or span.first_word in listed("own_order"))
             if named and adds and span.is_certain:
                 result[at] = span.doubted("say whether these are all that is taken, or are taken as well")
             break
     return result
+
+
+def _is_whole(chosen: Sequence[Chosen], at: int) -> bool:
+    """Say whether a span names all that there is: "*.tmp and everything"."""
+    return at < len(chosen) and chosen[at].name in _WHOLE and chosen[at - 1].last == chosen[at].first
 
 
 def _is_bare(span: Chosen) -> bool:
