@@ -517,3 +517,181 @@ def test_names_and_all_the_rest_are_not_all_that_is_taken(words: str) -> None:
 
 def test_names_of_a_place_and_all_the_rest_of_it_are_not_all_that_is_taken() -> None:
     assert "include" in asked("copy *.tmp and everything else from krios1:/a to archive:/a")
+
+
+@pytest.mark.parametrize(
+    "signed",
+    ["Thanks,\nJan", "Kind regards,\nJan Novak", "Best,\nMarta", "Thanks, Eva."],
+    ids=lambda text: text.split()[-1],
+)
+@pytest.mark.parametrize("opens", ["PS: ", "P.S. ", "p.s.: ", "PPS: "])
+def test_a_letter_may_go_on_behind_its_signature(signed: str, opens: str) -> None:
+    text = f"Hi,\ncopy krios1:/raw/a to archive:/a\n\n{signed}\n\n{opens}encrypt it and skip *.tmp"
+    assert intent_of(text) == intent_of("copy krios1:/raw/a to archive:/a, encrypt it and skip *.tmp")
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        "PS: forget it",
+        "PS: cancel 7f3a21",
+        "PS: I was joking",
+        "PS: my boss says move it",
+        "PS: Jan",
+        "PS: encrypted\nBob",
+        "ps, eps",
+        "PS encrypted",
+    ],
+)
+def test_what_stands_behind_a_signature_is_read_as_any_other_words(behind: str) -> None:
+    assert read(f"copy krios1:/raw/a to archive:/a\n\nThanks,\nEva\n\n{behind}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "signed", ["Thanks, in Jan", "Thanks,\nJan 5", "Thanks,\nJune not July", "Thanks, may we cancel it"]
+)
+def test_a_month_that_is_nobodys_name_is_asked_about(signed: str) -> None:
+    assert read(f"copy krios1:/raw/a to archive:/a\n\n{signed}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The data is on archive:/a. Copy krios1:/b there.",
+        "We have 12 TB of data on archive:/a. Copy krios1:/b there.",
+        "archive:/a is ready. Please copy everything in krios1:/b there.",
+        "archive:/a is ready. Don't move, just copy krios1:/b there.",
+        "archive:/a is ready. I need krios1:/b there.",
+        "The Okafor group left 12 TB on archive:/a. Copy krios1:/b there.",
+        "From archive:/a, copy krios1:/b.",
+    ],
+)
+def test_what_stands_behind_the_verb_is_not_where_what_was_told_before_goes(text: str) -> None:
+    assert "destination" in asked(text)
+    assert read(text).intent.destination is None
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "krios1:/raw/a is complete. Please",
+        "Night shift handover: krios1:/raw/a is ready. Please",
+        "krios1:/raw/a is done, please",
+        "The Okafor group (beamtime MX-2291) left about 12 TB on krios1 in /raw/a. Could you please",
+        "Our colleagues stored their movies in krios1:/raw/a. Please",
+    ],
+)
+def test_what_is_told_to_be_there_is_what_it_copies(told: str) -> None:
+    assert ends_of(f"{told} copy it to archive:/a") == ENDS
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "krios1:/raw/a is not complete. Please",
+        "krios1:/raw/a is almost complete. Please",
+        "Once krios1:/raw/a is complete, please",
+        "Make sure krios1:/raw/a is complete. Please",
+        "Anna says krios1:/raw/a is complete. Please",
+        "krios1:/raw/a is done. krios2:/b is ready. Please",
+        "The Okafor group left nothing on krios1:/raw/a. Please",
+        "The Okafor group left 12 TB on krios1:/raw/a by mistake. Please",
+        "The Okafor group (skip logs) left 12 TB on krios1:/raw/a. Please",
+        "krios1:/raw/a is complete. Please don't",
+    ],
+)
+def test_what_is_told_otherwise_is_asked_about(told: str) -> None:
+    assert read(f"{told} copy it to archive:/a").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "for_whom",
+    [
+        "For the reviewers of our paper I need",
+        "For the audit of the lab we need",
+        "For the meeting of the team, I need",
+    ],
+)
+def test_for_whom_something_is_needed_says_nothing(for_whom: str) -> None:
+    assert ends_of(f"{for_whom} krios1:/raw/a copied to archive:/a") == ENDS
+
+
+@pytest.mark.parametrize(
+    "for_whom",
+    [
+        "For the reviewers only I need",
+        "For the samples of the reviewers I need",
+        "For the reviewers of the *.mrc I need",
+    ],
+)
+def test_for_whom_something_is_needed_may_say_what(for_whom: str) -> None:
+    assert read(f"{for_whom} krios1:/raw/a copied to archive:/a").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "10 Gb/s in daytime, unlimited after 20:00",
+        "2 Gb/s until 20:00, then 10 Gb/s after 20:00",
+        "by day at 2 Gb/s and after 20:00 with no limit",
+        "2 Gb/s by day, otherwise unlimited",
+        "unlimited after 20:00",
+    ],
+)
+def test_a_time_of_a_rate_is_no_start(words: str) -> None:
+    assert asked_after(words) == {"rate_limit_bps"}
+    assert read(f"{ROUTE}, {words}").intent.start is None
+
+
+def test_a_share_of_the_line_is_asked_about_and_the_places_are_understood() -> None:
+    assert asked("use only half the bandwidth for krios1:/a -> archive:/a") == {"rate_limit_bps"}
+
+
+def test_room_to_be_made_after_a_copy_is_asked_about_and_no_place_of_it() -> None:
+    text = "copy krios1:/raw/a to archive:/a and then free up the space on krios1"
+    assert asked(text) == {"delete_source"}
+    assert (str(read(text).intent.source), str(read(text).intent.destination)) == ENDS
+
+
+def test_a_start_that_waits_is_no_answer_to_a_plan() -> None:
+    assert asked(f"{ROUTE}, and start it once the day crew has left") == {"start"}
+
+
+@pytest.mark.parametrize("while_", ["while we're collecting", "while they are still recording"])
+def test_a_stream_while_data_is_taken_is_one(while_: str) -> None:
+    assert intent_of(f"stream krios1:/a to archive:/a {while_}")["action"] == "stream"
+    assert read(f"{ROUTE} {while_}").outcome == "ask"
+
+
+@pytest.mark.parametrize("words", ["same thing but run51", "the same but run51", "exactly the same thing, but run51"])
+def test_the_same_but_for_a_name_is_the_same_for_it(words: str) -> None:
+    assert intent_of(words) == intent_of("the same for run51")
+
+
+@pytest.mark.parametrize("words", ["same thing but not run51", "same thing but faster", "same but sha256"])
+def test_the_same_but_for_anything_else_is_asked_about(words: str) -> None:
+    assert read(words).outcome == "ask"
+
+
+def test_attributes_may_be_said_of_a_transfer() -> None:
+    assert intent_of("keep the timestamps on that one")["changes"] == {"preserve": ["timestamps"]}
+    assert "include" in asked_after("keep the timestamps on *.mrc")
+
+
+def test_why_names_are_left_out_says_nothing_more() -> None:
+    assert slot_of("skip *.tmp, they are not needed", "exclude") == ["*.tmp"]
+    assert read(f"{ROUTE}, *.tmp, they are not needed").outcome == "ask"
+    assert read(f"{ROUTE}, skip *.tmp, they are not needed unless empty").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "words", ["excepto *.tmp", "ignora *.tmp", "sauf les fichiers *.tmp", "ohne *.tmp", "zonder *.tmp", "senza i *.tmp"]
+)
+def test_names_left_out_in_another_language_are_asked_about_and_never_taken(words: str) -> None:
+    assert asked_after(words) == {"exclude"}
+    assert not read(f"{ROUTE}, {words}").intent.include
+
+
+@pytest.mark.parametrize("word", ["deplace", "synchroniser", "muove", "limita", "pausa"])
+def test_a_word_of_another_language_is_no_slip(word: str) -> None:
+    assert "action" in asked(f"{word} krios1:/a to archive:/a")

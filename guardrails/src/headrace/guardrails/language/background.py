@@ -143,11 +143,12 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     locations = (item.text for item in items if item.symbol == "<loc>")
     taken = frozenset(_PART.findall(" ".join([places, *locations]).lower()))
     stopped = any(one & _STOPS for one in said)
-    signed = _last_words(items, _MAX_NAMES + 1)
-    passed: list[Sequence[Item]] = []
+    passed: list[Sequence[Item]] = [items[at : at + 1] for at in range(len(items)) if _opens_postscript(items, at)]
+    letter = items[: next((at for at in range(len(items)) if _opens_postscript(items, at)), len(items))]
+    signed = _last_words(letter, _MAX_NAMES + 1)
     at = 0 if any(said) else len(items)
     while at < len(items):
-        end = _signature(items, at, taken) if at >= signed else None
+        end = _signature(letter, at, taken) if signed <= at < len(letter) else None
         if end := end or _end_of(text, at):
             # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
             span = owner.get(items[end - 1].first)
@@ -234,6 +235,12 @@ def _said(span: Chosen | None) -> frozenset[Value]:
     )
 
 
+def _opens_postscript(items: Sequence[Item], at: int) -> bool:
+    """Say whether a letter goes on behind its signature here: "PS: skip *.tmp"."""
+    opens = 0 < at < len(items) - 1 and items[at - 1].symbol in SENTENCE_ENDS
+    return opens and f"{items[at].text}{items[at + 1].symbol}".lower() in listed("postscript")
+
+
 def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | None:
     """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak", "/Erik".
 
@@ -251,15 +258,21 @@ def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | N
         return None
     if closes and at + 1 < len(items):
         return _signature(items, at + 1, taken)
-    names = [item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}") or _is_initials(item) for item in words]
+    names = [_is_called_so(item) or _is_initials(item) for item in words]
     plain = [item.symbol == "<num>" or plain_word(item) in _TITLES for item in words]
     alone = plain_word(items[at - 1]) not in listed("closing_word.longer")
     if alone and sum(item.symbol.startswith(UNKNOWN_MARK) for item in words) == 1:
-        names = [item.symbol.startswith(UNKNOWN_MARK) for item in words]
+        names = [name or item.symbol.startswith(UNKNOWN_MARK) for name, item in zip(names, words, strict=True)]
     if (len(words) == 1 and _says_how(words[0])) or any(item.text in listed("no_names") for item in words):
         return None
     signed = any(names) and len(names) <= _MAX_NAMES and all(map(max, names, plain))
     return len(items) if signed else None
+
+
+def _is_called_so(item: Item) -> bool:
+    """Say whether a word is written as a name, and known as no word, or as a month: "Jan"."""
+    month = item.value is None and item.text.istitle() and plain_word(item) in listed("month_or_name")
+    return month or item.symbol.startswith(f"{UNKNOWN_MARK}{CAPITAL_MARK}")
 
 
 def _is_initials(item: Item) -> bool:
@@ -329,6 +342,7 @@ def _end_of(text: _Text, at: int) -> int | None:
             silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
             silent |= {"select", "state", "copy"} if told else set()
             silent |= _TIMES if "background with a time" in is_a else set()
+            silent |= {"unsure"} if "background before an order" in is_a else set()  # "night shift report: ..."
             if all(one <= silent for one in said[at:end]):
                 return end
         may_tell_it = any(text.tells[at:end])

@@ -71,7 +71,15 @@ class _Clauses:
             end += 1
         inside = self._broken(at, end) if end > at + width else None
         if inside is not None:
-            self._ask(at, end, kind, kept=())
+            self._ask(self._launched(at) if kind == "wait" else at, end, kind, kept=())
+
+    def _launched(self, at: int) -> int:
+        """Give where a condition begins: "and start it once the crew has left" confirms no plan."""
+        before = self._owner(at - 1) if at else None
+        launches = before is not None and before.slots == {"confirm"} and before.first_word in listed("launch")
+        if before is None or not launches or before.last != self._items[at].first:
+            return at
+        return next(start for start in range(at) if self._owner(start) is before)
 
     def take_sentence(self, start: int, end: int) -> None:
         """Take a sentence that asks or tells; places that it spells out stay certain."""

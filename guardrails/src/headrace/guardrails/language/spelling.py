@@ -15,7 +15,7 @@ from rapidfuzz.process import extract
 from headrace.guardrails.language.phrases import listed, table
 
 ORDINARY = listed("ordinary")
-_REAL_WORDS = listed("real_word")
+_REAL_WORDS = listed("real_word", "foreign_word")
 _SLIPS = table("slip")
 _SHORTEST = 4
 _LONG = 9

@@ -233,6 +233,7 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
             placed["destination"].append(fact)
         else:
             placed["source"].append(fact)
+    _ask_of_objects(step, placed, found)
     found.placed |= {slot: tuple(facts) for slot, facts in placed.items() if facts}
     placed = {slot: _in_parts(facts) for slot, facts in placed.items()}
     bare = step.of("place")
@@ -253,6 +254,14 @@ def resolve_places(step: Step, context: Context, found: Findings) -> None:
     source, destination = found.values.get("source"), found.values.get("destination")
     if source is not None and source == destination:
         found.ask("destination", Doubt("the source and the destination are the same place: choose another destination"))
+
+
+def _ask_of_objects(step: Step, placed: dict[str, list[Fact]], found: Findings) -> None:
+    """Ask about a place behind the verb, if the source stands before it: "A is ready. Copy B there" copies B."""
+    for place in placed["destination"]:
+        verb = max((one.first for one in step.of("action") if one.first <= place.first), default=-1)
+        if place.slot == "place" and verb >= 0 and all(one.first < verb for one in placed["source"]):
+            found.ask("destination", Doubt("say what goes where, with from and to"), place.words)
 
 
 def _has_path(fact: Fact) -> bool:
