@@ -695,3 +695,24 @@ def test_names_left_out_in_another_language_are_asked_about_and_never_taken(word
 @pytest.mark.parametrize("word", ["deplace", "synchroniser", "muove", "limita", "pausa"])
 def test_a_word_of_another_language_is_no_slip(word: str) -> None:
     assert "action" in asked(f"{word} krios1:/a to archive:/a")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "krios1:/a is unencrypted.",
+        "The data on krios1:/a is not encrypted.",
+        "The files in krios1:/a are all in plaintext.",
+    ],
+)
+def test_how_data_is_says_not_how_it_travels(told: str) -> None:
+    text = f"{told} Copy it to archive:/a."
+    assert asked(text) == {"encryption"}
+    assert read(text).intent.encryption is None
+
+
+@pytest.mark.parametrize(
+    "behind", ["leave krios1:/b there", "not krios1:/b", "encrypted please", "thanks", "at 2 Gb/s"]
+)
+def test_news_of_a_place_changes_no_plan(behind: str) -> None:
+    assert read(f"archive:/a is ready. {behind}").outcome == "ask"
