@@ -1,7 +1,7 @@
 """Sentences that an attacker of the language found, by kind: each became a plan that is not what it says."""
 
 import pytest
-from tests.pure.language.made import intent_of, read
+from tests.pure.language.made import asked, intent_of, read
 
 from headrace.guardrails.language.phrases import listed
 
@@ -304,3 +304,42 @@ def test_what_a_copy_is_to_be_beside_a_copy_is_not_passed_over(text: str) -> Non
 def test_an_algorithm_that_is_denied_is_never_taken(words: str, meant: str) -> None:
     assert intent_of(f"{ORDER} {words}")["verify"] == meant
     assert read(f"{ORDER} not {meant}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("they delete the source", "delete_source"),
+        ("all jobs still delete the source", "delete_source"),
+        ("these purge the originals", "delete_source"),
+        ("all transfers overwrite existing files", "on_conflict"),
+        ("they skip *.tmp", "exclude"),
+        ("they preserve timestamps", "preserve"),
+        ("they limit it to 1 Gb/s", "rate_limit_bps"),
+    ],
+)
+def test_what_others_do_with_data_is_no_wish(words: str, slot: str) -> None:
+    text = f"copy krios1:/a to archive:/a, {words}"
+    assert slot in asked(text)
+    assert slot not in read(text).intent.to_json()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the source will be deleted, so copy krios1:/a to archive:/a",
+        "the originals are going to be wiped soon. Copy krios1:/a to archive:/a",
+        "copy krios1:/a to archive:/a, the source gets deleted",
+        "the source must be deleted, so copy krios1:/a to archive:/a",
+    ],
+)
+def test_a_source_that_others_may_delete_is_not_deleted_without_a_question(text: str) -> None:
+    assert "delete_source" in asked(text)
+    assert read(text).intent.delete_source is None
+
+
+@pytest.mark.parametrize(
+    "words", ["the source gets deleted afterwards", "the source is to be deleted", "delete the source"]
+)
+def test_a_source_that_is_to_be_deleted_is(words: str) -> None:
+    assert intent_of(f"copy krios1:/a to archive:/a, {words}")["action"] == "move"

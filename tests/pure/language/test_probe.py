@@ -21,8 +21,7 @@ ASKED = {
     "p071": ["repeat"],
     "p079": ["action"],
     "p091": ["delete_source"],
-    # More of the words is open: "at night", "once the checksums match", which transfers are meant.
-    "p053": ["rate_limit_bps", "window"],
+    # More of the words is open: "once the checksums match", which transfers are meant.
     "p088": ["delete_source", "start"],
     "p094": ["action", "target"],
     # Which figure "no" is about is not said.

@@ -48,7 +48,8 @@ _SUBJECTS = frozenset({"what it is", "nouns"})
 _WHOLE = frozenset({*_SUBJECTS, "all"})
 # Who does it, right before a verb at the beginning of a clause: "they move A to B", "all jobs copy A to B".
 _DOERS = _SUBJECTS | {"it", "all", "transfers", "one transfer"}
-_ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders")
+_ORDERS = frozenset(ACTION_OF) | listed("verb.unsure", "orders", "own_order", "doing_option")
+_ORDERED = OPTIONS | {"action", "delete_nothing", "delete_place", "keep_place"}
 _LONGEST_HEAD = 9
 _CAPPED = re.compile(pattern_of("[with|at|by|use|using] {at_most}"))
 _LOSES = frozenset({"delete_source", "delete_extraneous"})
@@ -251,7 +252,8 @@ def _guarded(before: Chosen, span: Chosen) -> Chosen:
 def _unless_others_do(chosen: Sequence[Chosen]) -> Iterator[Chosen]:
     """Doubt a verb that would be an order if nobody stood before it who does it: "they move A to B"."""
     for at, span in enumerate(chosen):
-        doer = _doer(chosen, at) if "action" in span.slots and span.first_word in _ORDERS else None
+        orders = not span.slots.isdisjoint(_ORDERED) and span.first_word in _ORDERS
+        doer = _doer(chosen, at) if orders else None
         said = "" if doer is None else f"this tells what `{doer.words}` do: say what is to be done, and not who does it"
         yield span.doubted(said) if said else span
 
