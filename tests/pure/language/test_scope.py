@@ -1,7 +1,7 @@
 """How far "only", "skip" and "except" reach, over all ways that we know to say which files are taken or left out."""
 
 import pytest
-from tests.pure.language.made import ROUTE, intent_of, read
+from tests.pure.language.made import ROUTE, asked_after, intent_of, read, slot_of
 from tests.pure.language.test_combinations import TAILS
 
 GIGABYTE = 10**9
@@ -170,3 +170,38 @@ def test_hours_behind_the_day_of_some_files_are_of_that_day(words: str, bounds: 
 )
 def test_hours_behind_a_choice_of_files_by_time_are_asked_about_where_they_may_be_of_either(words: str) -> None:
     assert read(f"copy krios1:/a to archive:/a, {words}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "slots"),
+    [
+        ("don't delete the source before 18:00", {"delete_source", "deadline"}),
+        ("no need to delete the source before 18:00", {"delete_source", "deadline"}),
+        ("keep the source from 18:00 on", {"delete_source", "start"}),
+        ("the originals must not be deleted before 18:00", {"delete_source", "deadline"}),
+        ("the source can be deleted after 18:00", {"delete_source", "start"}),
+        ("existing files must not be overwritten before 18:00", {"on_conflict", "deadline"}),
+        ("avoid overwriting after 18:00", {"on_conflict", "start"}),
+    ],
+)
+def test_the_time_of_what_is_to_stay_or_to_go_is_not_that_of_the_transfer(words: str, slots: set[str]) -> None:
+    assert asked_after(words) == slots
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("don't overwrite anything, at 18:00", "start"),
+        ("without overwriting at 18:00", "start"),
+        ("don't delete the source, by 18:00", "deadline"),
+    ],
+)
+def test_a_time_behind_a_mark_or_a_noun_is_that_of_the_transfer(words: str, slot: str) -> None:
+    assert slot_of(words, slot) == "2026-11-25T18:00:00-06:00"
+
+
+@pytest.mark.parametrize("words", ["with deletions", "and delete what is gone at the source"])
+def test_what_a_sync_deletes_is_deleted_when_it_runs(words: str) -> None:
+    intent = intent_of(f"sync krios1:/a to archive:/a {words} every night at 2am")
+    assert intent["delete_extraneous"] is True
+    assert "repeat" in intent

@@ -36,6 +36,7 @@ OPTIONS = frozenset(
 # "overwrite only *.log" chooses what is overwritten, not what is copied; "verify it at 18:00" says when it is verified.
 _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place", "clear"})
 _TIMES = frozenset({"start", "window", "repeat"})
+_MOMENTS_OF_WORK = frozenset({"start", "window", "deadline"})
 # A size or an age, said of the files before it or of all.
 _MOMENTS = frozenset({"modified_after", "modified_before"})
 LIMITS = frozenset({"min_size", "max_size"}) | _MOMENTS
@@ -43,6 +44,7 @@ _HEADS = {kind: re.compile(pattern_of(f"{{{kind}}}")) for kind in ("only", "skip
 """How a span may begin that says which files are taken or left out, or that something is not to be."""
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
+_DENIES_DOING = re.compile(pattern_of("{denies_doing}"))
 _STATES = tuple(f" {words.split()[-1]}" for words in table("state"))
 _SUBJECTS = frozenset({"what it is", "nouns"})
 _WHOLE = frozenset({*_SUBJECTS, "all"})
@@ -53,6 +55,7 @@ _ORDERED = OPTIONS | {"action", "delete_nothing", "delete_place", "keep_place"}
 _LONGEST_HEAD = 9
 _CAPPED = re.compile(pattern_of("[with|at|by|use|using] {at_most}"))
 _LOSES = frozenset({"delete_source", "delete_extraneous"})
+_KEPT = _REACHED | {"delete_nothing", "keep_place"}
 _ENDS_SO = tuple(f" {words}" for words in listed("only_behind"))
 _EITHER_WAY = "say whether these are left out, too, or the only ones that are taken"
 
@@ -303,9 +306,19 @@ def _owned(owner: Chosen, span: Chosen, *, apart: bool) -> Chosen:
     filters = bool(chooses) and chooses <= FILTERS and span.first_word not in listed("own_order")
     if filters and (not apart or span.spoken.startswith(tuple(listed("excepting")))):
         return span.doubted(f"say whether it holds for the whole transfer, or only for `{owner.words}`")
-    if span.slots and span.slots <= _TIMES and not apart and owner.first_word in _OWN_A_TIME:
+    timed = bool(span.slots) and span.slots <= _TIMES and owner.first_word in _OWN_A_TIME
+    if not apart and (timed or (span.slots and span.slots <= _MOMENTS_OF_WORK and _may_own_a_time(owner))):
         return span.doubted(f"say whether it is the time of the transfer, or only of `{owner.words}`")
     return span
+
+
+def _may_own_a_time(owner: Chosen) -> bool:
+    """Say whether a time may be of an option alone: "don't delete the source before Friday"."""
+    doing = owner.slots & _KEPT and _DENIES_DOING.match(owner.symbols)
+    told = not listed("verb_of_an_option").isdisjoint(owner.spoken.split())
+    ordered = "delete_source" in owner.slots and owner.first_word in _ORDERS
+    # "Delete what is gone at 18:00" is done by the transfer, whose time it is.
+    return bool(doing) or (told and bool(owner.slots & _KEPT - {"delete_extraneous"})) or ordered
 
 
 def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
