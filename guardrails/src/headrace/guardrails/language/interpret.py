@@ -81,17 +81,13 @@ def _read(text: str, context: Context, again: Callable[[str], Interpretation] | 
 
 
 def _narrowed(question: Question, chosen: Sequence[Chosen]) -> Question:
-    """Ask about its own words alone where a phrase says something else as well: an answer takes the place of all.
-
-    Where its own words can't be told from the others, it is about none, and an answer is added.
-    """
+    """Ask about its own words alone where a phrase says something else as well: an answer takes the place of all."""
     phrases = [one for one in chosen if one.words == question.words and len({fact.slot for fact in one.facts}) > 1]
     if len(phrases) != 1 or question.choices or question.start is not None:
         return question
     own = {str(getattr(fact.value, "words", "")) for fact in phrases[0].facts if fact.slot == question.slot}
     words = own.pop() if len(own) == 1 else ""
-    apart = bool(words) and words != question.words and phrases[0].words.count(words) == 1
-    return replace(question, words=words if apart else None)
+    return replace(question, words=words) if words and phrases[0].words.count(words) == 1 else question
 
 
 def _placed(
