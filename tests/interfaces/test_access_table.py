@@ -193,6 +193,7 @@ async def succeeding(site: Site) -> dict[str, str]:
     need = m.GuidedRequest(need="assistants-copy")
     assert said(pol, "guided_rules", await pol.port.guided_rules(need)).rules
     assert said(pol, "who_may", await pol.port.who_may(m.WhoMayRequest(destination="archive:/")))
+    said(pol, "withdraw_policy", await pol.port.withdraw_policy((await pol.port.propose_policy(text)).version))
     proposed = said(pol, "propose_policy", await pol.port.propose_policy(text))
     assert said(ada, "publish_policy", await ada.port.publish_policy(proposed.version)).state == "active"
     rows |= await changing_classes(pol, ada)
@@ -217,9 +218,11 @@ async def changing_classes(pol: Person, ada: Person) -> dict[str, str]:
     standing = (await pol.port.qos_versions())[0].text
     changed = m.QosText(text=standing.replace("weight = 10\n", "weight = 20\n"))
     assert (await pol.port.check_qos(changed)).valid
+    withdrawn = await pol.port.propose_qos(changed)
+    assert (await pol.port.withdraw_qos(withdrawn.version)).state == "withdrawn"
     proposed = await pol.port.propose_qos(changed)
     assert (await ada.port.publish_qos(proposed.version)).state == "active"
-    return dict.fromkeys(("check_qos", "propose_qos", "publish_qos"), "ok")
+    return dict.fromkeys(("check_qos", "propose_qos", "withdraw_qos", "publish_qos"), "ok")
 
 
 async def ending_a_node(opa: Person, ada: Person) -> dict[str, str]:

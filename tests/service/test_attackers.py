@@ -302,6 +302,9 @@ async def test_a_policy_with_a_higher_number_that_was_published_before_does_not_
     with refused("unknown_policy"):
         await pia.port.publish_policy("03", proof)
     await pia.port.publish_policy("3", proof)
+    async with strict.service.whole.core.database.write() as tx:
+        # No person publishes a lower number after a higher one: what was proposed on top of another version is not.
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(base=3))
     await pia.port.publish_policy("2", proof)
     async with strict.service.whole.core.database.write() as tx:
         await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(state="retired"))

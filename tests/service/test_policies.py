@@ -1,4 +1,6 @@
 import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from threading import Event
 
@@ -9,7 +11,9 @@ from tests.service.refusals import refused
 from tests.service.test_consent import plan_to_approve, publish
 
 from headrace.api.planning import policy_questions
+from headrace.api.policy.qos_rules import BUILT_IN
 from headrace.api.store.tables_site import IdentityRow, PersonRow, PolicyRow
+from headrace.client import Headrace
 from headrace.client import models as m
 from headrace.guardrails import check_policy
 
@@ -51,13 +55,121 @@ async def test_a_second_person_publishes_and_it_takes_two_to_go_back(quiet_site:
     assert [one.state for one in await ada.port.policies()] == ["active", "retired", "retired"]
 
 
+@dataclass(frozen=True)
+class Versions:
+    """Texts that two people put in force, by the port of each."""
+
+    propose: Callable[[Headrace, str], Awaitable[m.PolicyVersion]]
+    publish: Callable[[Headrace, str], Awaitable[m.PolicyVersion]]
+    withdraw: Callable[[Headrace, str], Awaitable[m.PolicyVersion]]
+    listed: Callable[[Headrace], Awaitable[m.Page[m.PolicyVersion] | m.Page[m.QosVersion]]]
+    text: str
+    state: str
+
+
+@pytest.fixture(params=["policy", "qos"])
+def versions(request: pytest.FixtureRequest) -> Versions:
+    if request.param == "policy":
+        return Versions(
+            propose=lambda port, text: port.propose_policy(m.PolicyText(text=text)),
+            publish=lambda port, version: port.publish_policy(version),
+            withdraw=lambda port, version: port.withdraw_policy(version),
+            listed=lambda port: port.policies(),
+            text=OPEN,
+            state="policy_state",
+        )
+    return Versions(
+        propose=lambda port, text: port.propose_qos(m.QosText(text=text)),
+        publish=lambda port, version: port.publish_qos(version),
+        withdraw=lambda port, version: port.withdraw_qos(version),
+        listed=lambda port: port.qos_versions(),
+        text=BUILT_IN,
+        state="qos_state",
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("agent", ["helper", None])
+async def test_what_a_token_proposes_is_a_draft_until_a_person_proposes_it(
+    quiet_site: Site, versions: Versions, agent: str | None
+) -> None:
+    pia, eve = [await quiet_site.person(name, "policy_admin") for name in ("pia", "eve")]
+    _, token = await pia.token("policy:write", "transfer:read", agent=agent)
+    draft = await versions.propose(token, versions.text)
+    assert "proposed with a token" in draft.against
+    for person in (eve, pia):
+        with refused(versions.state) as info:
+            await versions.publish(person.port, draft.version)
+        assert "propose it again in your own session" in info.value.problem.detail
+    assert (await versions.listed(eve.port))[0].against == draft.against
+    adopted = await versions.propose(pia.port, draft.text)
+    assert adopted.against == ""
+    assert (await versions.publish(eve.port, adopted.version)).state == "active"
+
+
+@pytest.mark.anyio
+async def test_a_proposal_that_another_version_has_overtaken_is_proposed_again(
+    quiet_site: Site, versions: Versions
+) -> None:
+    ada, pia = quiet_site.ada, await quiet_site.person("pia", "policy_admin")
+    mistaken, better = [await versions.propose(ada.port, versions.text) for _ in range(2)]
+    await versions.publish(pia.port, better.version)
+    with refused(versions.state) as info:
+        await versions.publish(pia.port, mistaken.version)
+    assert f"as a change of version {better.version}, which is in force now" in info.value.problem.detail
+    again = await versions.propose(ada.port, mistaken.text)
+    assert (await versions.publish(pia.port, again.version)).state == "active"
+    back = await versions.publish(pia.port, better.version)
+    assert (back.state, back.author, back.against) == ("proposed", pia.principal.id, "")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("end", ["disabled", "demoted", "no row"])
+async def test_what_somebody_proposed_ends_with_their_right_to_propose(
+    quiet_site: Site, versions: Versions, end: str
+) -> None:
+    ada, pia = quiet_site.ada, await quiet_site.person("pia", "policy_admin")
+    eve = await quiet_site.person("eve", "policy_admin")
+    proposed, kept = await versions.propose(pia.port, versions.text), await versions.propose(ada.port, versions.text)
+    match end:
+        case "disabled":
+            await ada.port.disable_person(pia.principal.id)
+        case "demoted":
+            await ada.port.update_person(pia.principal.id, m.PersonUpdate(roles=["viewer"]))
+        case _:
+            # Whatever became of the person: what is stored of them when it is published tells.
+            async with quiet_site.service.whole.core.database.write() as tx:
+                await tx.execute(update(PersonRow).where(PersonRow.id == pia.principal.id).values(roles=["viewer"]))
+    with refused(versions.state) as info:
+        await versions.publish(eve.port, proposed.version)
+    said = "may not propose any more" if end == "no row" else "was withdrawn"
+    assert said in info.value.problem.detail
+    assert (await versions.publish(eve.port, kept.version)).state == "active"
+
+
+@pytest.mark.anyio
+async def test_an_author_withdraws_a_proposal_and_nobody_else_does(quiet_site: Site, versions: Versions) -> None:
+    ada, pia = quiet_site.ada, await quiet_site.person("pia", "policy_admin")
+    proposed = await versions.propose(ada.port, versions.text)
+    with refused("forbidden"):
+        await versions.withdraw(pia.port, proposed.version)
+    assert (await versions.withdraw(ada.port, proposed.version)).state == "withdrawn"
+    with refused(versions.state):
+        await versions.withdraw(ada.port, proposed.version)
+    with refused(versions.state) as info:
+        await versions.publish(pia.port, proposed.version)
+    assert "was withdrawn" in info.value.problem.detail
+    assert (await versions.listed(ada.port))[0].state == "withdrawn"
+    [event] = await quiet_site.audited(versions.state.replace("state", "withdrawn"))
+    assert (event.person, event.subject) == (ada.principal.id, proposed.version)
+
+
 @pytest.mark.anyio
 async def test_a_version_whose_examples_no_longer_hold_is_not_published(quiet_site: Site) -> None:
     pia = await quiet_site.person("pia", "policy_admin")
-    for text in (OPEN, OPEN + OPEN.replace("anybody", "somebody")):
-        await quiet_site.ada.port.propose_policy(m.PolicyText(text=text))
+    await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN))
     await pia.port.publish_policy("2")
-    await quiet_site.ada.port.publish_policy("1")
+    await quiet_site.ada.port.propose_policy(m.PolicyText(text=OPEN + OPEN.replace("anybody", "somebody")))
     broken = OPEN + '// example denied {"action": "copy"}'
     async with quiet_site.service.whole.core.database.write() as tx:
         await tx.execute(update(PolicyRow).where(PolicyRow.number.in_([1, 3])).values(text=broken))

@@ -50,6 +50,19 @@ def test_a_check_suggests_examples_and_a_test_runs_them(pia: Person, text: Path)
     assert "this example must be denied" in failing.out.replace("\n", " ")
 
 
+def test_what_a_token_proposes_is_listed_with_what_stands_against_it_and_a_person_withdraws_their_own(
+    pia: Person, text: Path
+) -> None:
+    made = pia.prove("token", "create", "bot", "--scope", "policy:write", "--scope", "transfer:read", "--json").document
+    draft = pia.run("policy", "propose", str(text), HEADRACE_TOKEN=made["secret"])
+    assert "proposed with a token" in draft.err
+    assert "Another person publishes it" not in draft.out
+    assert "proposed with a token" in pia.run("policy", "list").err
+    own = pia.run("policy", "propose", str(text), "--json").document
+    assert own["against"] == ""
+    assert pia.run("policy", "withdraw", own["version"], "--json").document["state"] == "withdrawn"
+
+
 def test_a_simulation_and_a_question_say_what_a_policy_does(service: Service, pia: Person, text: Path) -> None:
     (service.source / "run").mkdir()
     (service.source / "run" / "a.dat").write_bytes(b"a")

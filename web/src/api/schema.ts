@@ -1095,6 +1095,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/policies/{version}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Policy
+         * @description Take your own proposal back: nobody publishes it any more.
+         */
+        post: operations["withdraw_policy"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/qos": {
         parameters: {
             query?: never;
@@ -1173,6 +1193,26 @@ export interface paths {
          * @description Put a version in force (a retired one: propose it anew); never by its author.
          */
         post: operations["publish_qos"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/qos/versions/{version}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw Qos
+         * @description Take your own proposal back: nobody publishes it any more.
+         */
+        post: operations["withdraw_qos"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4270,6 +4310,12 @@ export interface components {
          * @description One version of the site's policy.
          */
         PolicyVersion: {
+            /**
+             * Against
+             * @description why nobody may publish a proposal as it is, and what to do; empty: a second person may
+             * @default
+             */
+            against: string;
             /** Author */
             author: string;
             /** Author Name */
@@ -4294,7 +4340,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "proposed" | "active" | "retired";
+            state: "proposed" | "active" | "retired" | "withdrawn";
             /** Text */
             text: string;
             /** Version */
@@ -4914,6 +4960,12 @@ export interface components {
          * @description One version of the site's links, classes and calendars; `text` is TOML.
          */
         QosVersion: {
+            /**
+             * Against
+             * @description why nobody may publish a proposal as it is, and what to do; empty: a second person may
+             * @default
+             */
+            against: string;
             /** Author */
             author: string;
             /** Author Name */
@@ -4939,7 +4991,7 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "proposed" | "active" | "retired";
+            state: "proposed" | "active" | "retired" | "withdrawn";
             /** Text */
             text: string;
             /** Version */
@@ -8011,6 +8063,37 @@ export interface operations {
             };
         };
     };
+    withdraw_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PolicyVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     qos: {
         parameters: {
             query?: never;
@@ -8152,6 +8235,37 @@ export interface operations {
                 "application/json": components["schemas"]["Proven"] | null;
             };
         };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QosVersion"];
+                };
+            };
+            /** @description What went wrong, where, and what to do (docs/errors.md lists the codes) */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    withdraw_qos: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Successful Response */
             200: {

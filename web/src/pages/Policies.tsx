@@ -63,8 +63,8 @@ export function Policies() {
             <Publish
               key={shown.version}
               version={shown}
-              active={active}
               send={(one, proof) => answer(api.POST("/api/v1/policies/{version}/publish", { params: { path: { version: one } }, body: proof }))}
+              withdraw={(one) => answer(api.POST("/api/v1/policies/{version}/withdraw", { params: { path: { version: one } } }))}
               effect={t("policies.effect")}
               changes={[policiesQuery.queryKey]}
             />

@@ -78,8 +78,8 @@ export function Quality() {
             <Publish
               key={asked.version}
               version={asked}
-              active={active}
               send={(one, proof) => answer(api.POST("/api/v1/qos/versions/{version}/publish", { params: { path: { version: one } }, body: proof }))}
+              withdraw={(one) => answer(api.POST("/api/v1/qos/versions/{version}/withdraw", { params: { path: { version: one } } }))}
               effect={t("quality.effect")}
               changes={[qosVersionsQuery.queryKey, qosQuery.queryKey]}
             />

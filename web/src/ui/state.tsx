@@ -106,6 +106,8 @@ function policyLook(state: PolicyVersion["state"]): Look {
       return ["green", IconShieldCheck, t("policy.state.active")];
     case "retired":
       return ["gray", IconCircleDashed, t("policy.state.retired")];
+    case "withdrawn":
+      return ["gray", IconBan, t("policy.state.withdrawn")];
   }
 }
 

@@ -2,17 +2,18 @@ import { useMutation, useQueryClient, useSuspenseQuery, type QueryKey } from "@t
 import { useState } from "react";
 import { meQuery } from "../api/queries";
 import type { PolicyVersion } from "../api/schema";
+import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Reasoned } from "../transfers/Reasoned";
-import { Act } from "../ui/basics";
+import { Act, Failure } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { useProof, type Given } from "../ui/proof";
 import { tell } from "../ui/toasts";
 
 interface Props {
   version: PolicyVersion;
-  active: PolicyVersion | undefined;
   send: (version: string, proof: Given) => Promise<PolicyVersion>;
+  withdraw: (version: string) => Promise<PolicyVersion>;
   /** What it does to what runs and waits. */
   effect: string;
   /** What is read anew afterwards. */
@@ -20,7 +21,7 @@ interface Props {
 }
 
 /** Put a proposed version in force; or propose a retired one again, since going back takes two people, too. */
-export function Publish({ version, active, send, effect, changes }: Props) {
+export function Publish({ version, send, withdraw, effect, changes }: Props) {
   const { data: me } = useSuspenseQuery(meQuery);
   const client = useQueryClient();
   const [asking, setAsking] = useState(false);
@@ -36,24 +37,35 @@ export function Publish({ version, active, send, effect, changes }: Props) {
       for (const queryKey of changes) await client.invalidateQueries({ queryKey });
     },
   });
+  const takeBack = useMutation({
+    mutationFn: () => withdraw(version.version),
+    onSuccess: async () => {
+      tell(t("policies.withdrawn"));
+      for (const queryKey of changes) await client.invalidateQueries({ queryKey });
+    },
+  });
   // Nobody puts their own text in force.
-  const own = version.state === "proposed" && (version.author === me.name || version.author === me.id) ? t("policies.own") : null;
+  const own = version.state === "proposed" && (version.author === me.name || version.author === me.id);
+  const against = version.against === "" ? (own ? t("policies.own") : null) : visible(version.against);
   const short = version.version.slice(0, 12);
-  const overtaken = version.state === "proposed" && active?.published != null && active.published > version.created;
   return (
     <>
-      <Act blocked={whyNot(me, "policy") ?? own} onClick={() => setAsking(true)}>
+      <Act blocked={whyNot(me, "policy") ?? against} onClick={() => setAsking(true)}>
         {verb}
       </Act>
+      {own && (
+        <Act blocked={whyNot(me, "policy")} variant="default" loading={takeBack.isPending} onClick={() => takeBack.mutate()}>
+          {t("policies.withdraw")}
+        </Act>
+      )}
+      {takeBack.isError && <Failure error={takeBack.error} />}
       {asking && (
         <Reasoned
           title={verb}
           detail={
             back
               ? t("policies.rollBack.detail", { version: short })
-              : overtaken
-                ? t("policies.publish.overtaken", { version: short, active: active.version.slice(0, 12), effect })
-                : t("policies.publish.detail", { version: short, effect })
+              : t("policies.publish.detail", { version: short, effect })
           }
           verb={verb}
           danger={false}

@@ -84,11 +84,13 @@ ACCESS: Mapping[str, Access] = {
     "guided_rules": _needs(Scope.POLICY_WRITE),
     "who_may": _needs(Scope.POLICY_WRITE),
     "propose_policy": _needs(Scope.POLICY_WRITE),
+    "withdraw_policy": _needs(Scope.POLICY_WRITE, session=True),
     "publish_policy": _needs(Scope.POLICY_WRITE, session=True),
     "qos": _needs(Scope.TRANSFER_READ),
     "qos_versions": _needs(Scope.TRANSFER_READ),
     "check_qos": _needs(Scope.POLICY_WRITE),
     "propose_qos": _needs(Scope.POLICY_WRITE),
+    "withdraw_qos": _needs(Scope.POLICY_WRITE, session=True),
     "publish_qos": _needs(Scope.POLICY_WRITE, session=True),
     # Its links name folders and words of everybody.
     "audit": _needs(Scope.AUDIT_READ, agents=False),
@@ -131,8 +133,11 @@ COUNTED: frozenset[str] = frozenset(
 """Calls that change something or are noted in the audit log: nobody makes any number of them (`ChangeLimit`)."""
 
 STOPS: frozenset[str] = frozenset(
-    {"halt", "remove_node", "revoke_node", "disable_person", "remove_passkey", "end_session", "revoke_token"}
-)
+    {
+        "halt", "remove_node", "revoke_node", "disable_person", "remove_passkey", "end_session", "revoke_token",
+        "withdraw_policy", "withdraw_qos",
+    }
+)  # fmt: skip
 """Calls that stop something or take something away: they are always heard, and each can be made once."""
 
 CHANGING: frozenset[str] = (COUNTED | STOPS) - {"browse"}

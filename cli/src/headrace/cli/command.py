@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import webbrowser
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 
 import typer
@@ -15,7 +15,7 @@ from rich.text import Text
 from headrace.cli.exits import Exit, exit_of
 from headrace.cli.spoken import mistake
 from headrace.client import HeadraceError, HttpHeadrace, login
-from headrace.client.models import Page, Problem, Proven
+from headrace.client.models import Page, PolicyVersion, Problem, Proven
 from headrace.client.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
@@ -112,6 +112,22 @@ class Command:
     def wait(self, call: Coroutine[Any, Any, T]) -> T:
         """Await a call. Between calls nothing runs, so questions to the person can simply block."""
         return self._runner.run(call)
+
+
+def say_proposed(command: Command, made: PolicyVersion, publish: str) -> None:
+    """Say what becomes of a version that was proposed: who publishes it, or what stands against that."""
+    if made.against:
+        command.out.say(f"Proposed as {made.version}.")
+        command.out.note(made.against)
+    else:
+        command.out.say(f"Proposed as {made.version}. Another person publishes it: {publish} {made.version}")
+
+
+def note_obstacles(command: Command, versions: Iterable[PolicyVersion]) -> None:
+    """Say below a list of versions which proposals nobody can publish as they are, and why."""
+    for one in versions:
+        if one.state == "proposed" and one.against:
+            command.out.note(one.against)
 
 
 def proven(command: Command, request: P, call: Callable[[P], Coroutine[Any, Any, T]], *, page: str = "") -> T:

@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, proven, run, whole_list
+from headrace.cli.command import Command, Json, note_obstacles, proven, run, say_proposed, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
 from headrace.client import HeadraceError
@@ -229,6 +229,7 @@ def policy_list(*, json: Json = False) -> None:
         found = command.wait(whole_list(lambda after: command.headrace.policies(after=after)))
         rows = (_policy_row(p) for p in found)
         command.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
+        note_obstacles(command, found)
         command.out.document(found)
 
     run(work, as_json=json)
@@ -398,10 +399,20 @@ def policy_propose(file: PolicyFile, *, note: Note = "", json: Json = False) -> 
     def work(command: Command) -> None:
         text = m.PolicyText(text=file.read_text(encoding="utf-8"), note=note)
         made = command.wait(command.headrace.propose_policy(text))
-        command.out.say(
-            f"Proposed as {made.version}. Another person publishes it: headrace policy publish {made.version}"
-        )
+        say_proposed(command, made, "headrace policy publish")
         command.out.note(_INVITE)
+        command.out.document(made)
+
+    run(work, as_json=json)
+
+
+@policy.command("withdraw")
+def policy_withdraw(version: Annotated[str, typer.Argument()], *, json: Json = False) -> None:
+    """Take your own proposal back, in your own session: nobody publishes it any more."""
+
+    def work(command: Command) -> None:
+        made = command.wait(command.headrace.withdraw_policy(version))
+        command.out.say(f"Policy {made.version} is {made.state}.")
         command.out.document(made)
 
     run(work, as_json=json)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from headrace.cli.card import local_time, quota_rows, table
-from headrace.cli.command import Command, Json, proven, run, whole_list
+from headrace.cli.command import Command, Json, note_obstacles, proven, run, say_proposed, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, moment_ahead
 from headrace.cli.transfers import Reason, TransferName, control
@@ -164,6 +164,7 @@ def qos_history(*, json: Json = False) -> None:
             for one in found
         )
         command.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
+        note_obstacles(command, found)
         command.out.document(found)
 
     run(work, as_json=json)
@@ -246,7 +247,19 @@ def qos_propose(file: QosFile, *, note: Note = "", json: Json = False) -> None:
     def work(command: Command) -> None:
         text = m.QosText(text=file.read_text(encoding="utf-8"), note=note)
         made = command.wait(command.headrace.propose_qos(text))
-        command.out.say(f"Proposed as {made.version}. Another person publishes it: headrace qos publish {made.version}")
+        say_proposed(command, made, "headrace qos publish")
+        command.out.document(made)
+
+    run(work, as_json=json)
+
+
+@qos.command("withdraw")
+def qos_withdraw(version: Annotated[str, typer.Argument()], *, json: Json = False) -> None:
+    """Take your own proposal back, in your own session: nobody publishes it any more."""
+
+    def work(command: Command) -> None:
+        made = command.wait(command.headrace.withdraw_qos(version))
+        command.out.say(f"Version {made.version} of links, classes and calendars is {made.state}.")
         command.out.document(made)
 
     run(work, as_json=json)

@@ -365,6 +365,10 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.post(m.PolicyVersion, "policies", text)
 
+    async def withdraw_policy(self, version: str) -> m.PolicyVersion:
+        """As in the port."""
+        return await self._wire.post(m.PolicyVersion, f"policies/{segment(version)}/withdraw")
+
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port."""
         proof = proof or m.Proven()
@@ -386,6 +390,10 @@ class HttpHeadrace:
     async def propose_qos(self, text: m.QosText) -> m.QosVersion:
         """As in the port."""
         return await self._wire.post(m.QosVersion, "qos/versions", text)
+
+    async def withdraw_qos(self, version: str) -> m.QosVersion:
+        """As in the port."""
+        return await self._wire.post(m.QosVersion, f"qos/versions/{segment(version)}/withdraw")
 
     async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
         """As in the port."""

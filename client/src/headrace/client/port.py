@@ -302,7 +302,11 @@ class Headrace(Protocol):
         ...
 
     async def propose_policy(self, text: m.PolicyText) -> m.PolicyVersion:
-        """Store a valid policy text as a proposed version."""
+        """Store a valid policy text as a proposed version; with a token, as a draft that a person proposes again."""
+        ...
+
+    async def withdraw_policy(self, version: str) -> m.PolicyVersion:
+        """Take an own proposal back: nobody publishes it any more."""
         ...
 
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
@@ -322,7 +326,11 @@ class Headrace(Protocol):
         ...
 
     async def propose_qos(self, text: m.QosText) -> m.QosVersion:
-        """Store links, classes and calendars that could be published as a proposed version."""
+        """Store links, classes and calendars that could be published as a proposed version; as of the policy."""
+        ...
+
+    async def withdraw_qos(self, version: str) -> m.QosVersion:
+        """Take an own proposal back: nobody publishes it any more."""
         ...
 
     async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:

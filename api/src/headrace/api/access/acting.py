@@ -401,6 +401,11 @@ class Acting:
         async with self._may("propose_policy") as caller:
             return await self._do.policies.propose(caller, text)
 
+    async def withdraw_policy(self, version: str) -> m.PolicyVersion:
+        """As in the port."""
+        async with self._may("withdraw_policy") as caller:
+            return await self._do.policies.withdraw(caller, version)
+
     async def publish_policy(self, version: str, proof: m.Proven | None = None) -> m.PolicyVersion:
         """As in the port; every running transfer is held against the new version at once."""
         async with self._may("publish_policy") as caller:
@@ -434,6 +439,11 @@ class Acting:
         """As in the port."""
         async with self._may("propose_qos") as caller:
             return await self._do.qos.propose(caller, text)
+
+    async def withdraw_qos(self, version: str) -> m.QosVersion:
+        """As in the port."""
+        async with self._may("withdraw_qos") as caller:
+            return await self._do.qos.withdraw(caller, version)
 
     async def publish_qos(self, version: str, proof: m.Proven | None = None) -> m.QosVersion:
         """As in the port; what runs gets its new share at once."""

@@ -159,6 +159,12 @@ async def propose_policy(port: Port, body: m.PolicyText) -> m.PolicyVersion:
     return await port.propose_policy(body)
 
 
+@router.post("/policies/{version}/withdraw")
+async def withdraw_policy(port: Port, version: Id) -> m.PolicyVersion:
+    """Take your own proposal back: nobody publishes it any more."""
+    return await port.withdraw_policy(version)
+
+
 @router.post("/policies/{version}/publish")
 async def publish_policy(port: Port, version: Id, body: m.Proven | None = None) -> m.PolicyVersion:
     """Make a version active (a retired one: roll back); never by its author."""
@@ -187,6 +193,12 @@ async def check_qos(port: Port, body: m.QosText) -> m.QosCheck:
 async def propose_qos(port: Port, body: m.QosText) -> m.QosVersion:
     """Store a text that could be published as a proposed version."""
     return await port.propose_qos(body)
+
+
+@router.post("/qos/versions/{version}/withdraw")
+async def withdraw_qos(port: Port, version: Id) -> m.QosVersion:
+    """Take your own proposal back: nobody publishes it any more."""
+    return await port.withdraw_qos(version)
 
 
 @router.post("/qos/versions/{version}/publish")

@@ -16,6 +16,8 @@ from headrace.api.store.tables_site import (
     InvitationRow,
     JoinTokenRow,
     PersonRow,
+    PolicyRow,
+    QosRow,
     SessionRow,
     TokenRow,
 )
@@ -39,8 +41,8 @@ class AccessEnd(StrEnum):
 async def end_all(tx: Tx, person: PersonRow, how: AccessEnd) -> None:
     """End what somebody has begun with: sessions, tokens, and what they asked for and agreed to that has not begun.
 
-    So end links and join tokens that they made for others, and what they have proposed that groups give. Whoever calls
-    this lets the transfers be looked at once `tx` is committed (`Reactions.tell`).
+    So end links and join tokens that they made for others, and what they have proposed: what groups give, policies and
+    links. Whoever calls this lets the transfers be looked at once `tx` is committed (`Reactions.tell`).
     """
     for table in (SessionRow, TokenRow):
         await tx.execute(delete(table).where(table.person == person.id))
@@ -50,11 +52,15 @@ async def end_all(tx: Tx, person: PersonRow, how: AccessEnd) -> None:
 
 
 async def end_handed_out(tx: Tx, person: str, roles: frozenset[Role]) -> None:
-    """End what somebody with these roles could not hand out (any more): links, join tokens, what groups shall give."""
+    """End what somebody with these roles could not hand out (any more): links, join tokens, and what they proposed."""
     scopes = scopes_of(roles)
     if Scope.ADMIN not in scopes:
         await tx.execute(delete(InvitationRow).where(InvitationRow.made_by == person))
         await tx.execute(delete(GroupProposalRow).where(GroupProposalRow.author == person))
+    if Scope.POLICY_WRITE not in scopes:
+        for versions in (PolicyRow, QosRow):
+            open_ = versions.author == person, versions.state == "proposed"
+            await tx.execute(update(versions).where(*open_).values(state="withdrawn"))
     if Scope.NODE_WRITE not in scopes:
         unused = JoinTokenRow.made_by == person, JoinTokenRow.used_at.is_(None)
         await tx.execute(delete(JoinTokenRow).where(*unused))

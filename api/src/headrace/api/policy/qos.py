@@ -114,12 +114,15 @@ class QosVersions(VersionLog[QosRow, InForce]):
     _words = Called(
         what="QoS",
         proposed=m.AuditKind.QOS_PROPOSED,
+        withdrawn=m.AuditKind.QOS_WITHDRAWN,
         published=m.AuditKind.QOS_PUBLISHED,
         change=m.ChangeKind.QOS,
         unknown=Code.UNKNOWN_QOS,
         state=Code.QOS_STATE,
         own=Code.PUBLISH_OWN_QOS,
         listed_by="headrace qos history",
+        shown_by="headrace qos text",
+        proposed_by="headrace qos propose",
     )
 
     def __init__(self, core: Core) -> None:
@@ -179,7 +182,7 @@ class QosVersions(VersionLog[QosRow, InForce]):
     async def versions(self, after: int) -> m.Page[m.QosVersion]:
         """List versions, newest first, from the newest (`after` 0) or the one before `after`; raises nothing."""
         rows, further = await self._page(after)
-        return m.Page(items=[await _view(row) for row in rows], next=further)
+        return m.Page(items=[await _view(row, against) for row, against in rows], next=further)
 
     async def check(self, text: m.QosText) -> m.QosCheck:
         """Say whether a text could be published now."""
@@ -194,7 +197,15 @@ class QosVersions(VersionLog[QosRow, InForce]):
         async with self._core.database.write() as tx:
             document = await _require(tx, found, self._core.clock())
             row = await self._store(tx, caller, text.text, text.note)
-        return _shown(row, document)
+            against = await self._against(tx, row)
+        return _shown(row, document, against)
+
+    async def withdraw(self, caller: Caller, version: str) -> m.QosVersion:
+        """Take a proposal of the caller's back."""
+        async with self._core.database.write() as tx:
+            row = await self._withdraw(tx, caller, version)
+            against = await self._against(tx, row)
+        return await _view(row, against)
 
     async def check_publishing(self, caller: Caller, version: str, agreed: str) -> None:
         """Refuse what `publish` would refuse, before a proof is asked for."""
@@ -352,12 +363,12 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + more
 
 
-async def _view(row: QosRow) -> m.QosVersion:
+async def _view(row: QosRow, against: str) -> m.QosVersion:
     found = await asyncio.to_thread(read, row.text)
-    return _shown(row, found if isinstance(found, m.QosDocument) else m.QosDocument())
+    return _shown(row, found if isinstance(found, m.QosDocument) else m.QosDocument(), against)
 
 
-def _shown(row: QosRow, document: m.QosDocument) -> m.QosVersion:
+def _shown(row: QosRow, document: m.QosDocument, against: str = "") -> m.QosVersion:
     return m.QosVersion(
         version=str(row.number),
         state=row.state,
@@ -370,4 +381,5 @@ def _shown(row: QosRow, document: m.QosDocument) -> m.QosVersion:
         published=row.published,
         text=row.text,
         document=document,
+        against=against,
     )

@@ -5,7 +5,7 @@ what is in force once it is published.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -16,11 +16,14 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import PersonRow, VersionRow
+from headrace.auth import SCOPES_OF_ROLE, Role, Scope
 from headrace.client import models as m
+from headrace.client.text import sentence
 from headrace.guardrails import digest
 
 SITE = "headrace"
 """Author of the version that a new site starts with."""
+_PROPOSERS = frozenset(role for role in Role if Scope.POLICY_WRITE in SCOPES_OF_ROLE[role])
 _MAX_LISTED = 200
 _MAX_LISTED_CHARACTERS = 4_000_000
 """Of texts in one answer: with other signs than ASCII some four times as many bytes, which clients still take."""
@@ -35,12 +38,22 @@ class Called:
 
     what: str
     proposed: m.AuditKind
+    withdrawn: m.AuditKind
     published: m.AuditKind
     change: m.ChangeKind
     unknown: Code
     state: Code
     own: Code
     listed_by: str
+    shown_by: str
+    proposed_by: str
+
+    def propose_again(self, version: int) -> str:
+        """Say how a version that nobody may publish as it is becomes one that a second person may."""
+        return (
+            f"read it (`{self.shown_by} {version} > FILE`), and propose it again in your own session (in the console, "
+            f"or `{self.proposed_by} FILE`); then another person publishes it"
+        )
 
 
 class VersionLog(ABC, Generic[R, P]):
@@ -79,10 +92,11 @@ class VersionLog(ABC, Generic[R, P]):
             row = await tx.scalar(select(self._rows).where(self._rows.state == "active"))
         self._active = self._read(row.text) if row else None
 
-    async def _page(self, after: int) -> tuple[list[R], str | None]:
+    async def _page(self, after: int) -> tuple[list[tuple[R, str]], str | None]:
         """List versions, newest first, from the newest (`after` 0) or the one before `after`, and what is next.
 
-        A page ends after 200 versions, or when their texts fill an answer.
+        With each comes what stands against publishing it. A page ends after 200 versions, or when their texts fill an
+        answer.
         """
         rows = self._rows
         sizes = select(rows.number, func.length(rows.text)).order_by(rows.number.desc())
@@ -96,8 +110,11 @@ class VersionLog(ABC, Generic[R, P]):
                     break
                 listed.append(number)
                 filled += size
-            shown = await tx.scalars(select(rows).where(rows.number.in_(listed)).order_by(rows.number.desc()))
-            return list(shown), str(listed[-1]) if len(found) > len(listed) else None
+            query = select(rows).where(rows.number.in_(listed)).order_by(rows.number.desc())
+            shown = (await tx.scalars(query)).all()
+            against = await self._obstacles(tx, shown)
+            page = [(row, sentence(against.get(row.number, ""))) for row in shown]
+            return page, str(listed[-1]) if len(found) > len(listed) else None
 
     async def digest(self, version: str) -> str:
         """Return the SHA-256 of a version's text, as it is stored now."""
@@ -108,7 +125,7 @@ class VersionLog(ABC, Generic[R, P]):
             return (await self._row(tx, version)).text
 
     async def _store(self, tx: Tx, caller: Caller, text: str, note: str) -> R:
-        """Keep a text as a proposed version of the caller's."""
+        """Keep a text as a proposed version of the caller's, to replace what is in force now."""
         number = (await tx.scalar(select(func.max(self._rows.number))) or 0) + 1
         row = self._rows(
             number=number,
@@ -118,6 +135,8 @@ class VersionLog(ABC, Generic[R, P]):
             note=note,
             created=self._core.clock(),
             text=text,
+            in_person=caller.principal.session,
+            base=await self._in_force(tx),
         )
         tx.add(row)
         detail = {"digest": row.digest}
@@ -136,9 +155,61 @@ class VersionLog(ABC, Generic[R, P]):
             raise ServiceError(Code.WRONG_DIGEST, f"the text of version {version} has changed meanwhile; read it again")
         if row.state == "active":
             raise ServiceError(words.state, f"version {version} is active already")
+        against = (await self._obstacles(tx, [row])).get(row.number)
+        if against is not None:
+            raise ServiceError(words.state, against)
         if row.author == caller.principal.id and row.state != "retired":
             raise ServiceError(words.own, await self._second_person(tx, caller))
         return row
+
+    async def _withdraw(self, tx: Tx, caller: Caller, version: str) -> R:
+        """Let a proposal of the caller's be published by nobody any more."""
+        row, words = await self._row(tx, version), self._words
+        if row.author != caller.principal.id:
+            raise ServiceError(Code.FORBIDDEN, f"only the person who proposed version {version} withdraws it")
+        if row.state != "proposed":
+            raise ServiceError(words.state, f"version {version} is {row.state}, and only a proposal is withdrawn")
+        row.state = "withdrawn"
+        detail = {"digest": row.digest}
+        await self._core.audit.append(tx, words.withdrawn, caller=caller, subject=version, detail=detail)
+        await self._core.outbox.write(tx, words.change, version, row.state)
+        await tx.refresh(row)
+        return row
+
+    async def _against(self, tx: Tx, row: R) -> str:
+        """Say what stands against publishing a version; nothing when a second person may."""
+        return sentence((await self._obstacles(tx, [row])).get(row.number, ""))
+
+    async def _obstacles(self, tx: Tx, rows: Sequence[R]) -> Mapping[int, str]:
+        """Say what stands against publishing versions as they are, by number; of those alone that have an obstacle.
+
+        The author's word is the first of two people's: it counts while its author may still give it, said in person
+        of what would change what is in force now. A token proves no person.
+        """
+        waiting = [row for row in rows if row.state in {"proposed", "withdrawn"}]
+        if not waiting:
+            return {}
+        query = select(PersonRow).where(PersonRow.id.in_({row.author for row in waiting}))
+        may = {one.id for one in await tx.scalars(query) if one.state == "active" and _PROPOSERS & set(one.roles)}
+        in_force, found = await self._in_force(tx), dict[int, str]()
+        for row in waiting:
+            version = f"version {row.number}"
+            if row.state == "withdrawn":
+                why = f"{version} was withdrawn"
+            elif row.base != in_force:
+                why = f"{version} was not proposed as a change of version {in_force}, which is in force now"
+            elif not row.in_person:
+                why = f"{version} was proposed with a token, which does not prove a person"
+            elif row.author not in may:
+                why = f"the person who proposed {version} may not propose any more"
+            else:
+                continue
+            found[row.number] = f"{why}; {self._words.propose_again(row.number)}"
+        return found
+
+    async def _in_force(self, tx: Tx) -> int:
+        """Return the number of the version that is in force; 0 when none is."""
+        return await tx.scalar(select(self._rows.number).where(self._rows.state == "active")) or 0
 
     async def _activate(  # noqa: PLR0913, PLR0917 - what is done and said of it
         self, tx: Tx, caller: Caller, row: R, parsed: P, detail: Mapping[str, str], tell: Callable[[P], None]

@@ -39,12 +39,15 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
     _words = Called(
         what="policy",
         proposed=m.AuditKind.POLICY_PROPOSED,
+        withdrawn=m.AuditKind.POLICY_WITHDRAWN,
         published=m.AuditKind.POLICY_PUBLISHED,
         change=m.ChangeKind.POLICY,
         unknown=Code.UNKNOWN_POLICY,
         state=Code.POLICY_STATE,
         own=Code.PUBLISH_OWN_POLICY,
         listed_by="headrace policy list",
+        shown_by="headrace policy show",
+        proposed_by="headrace policy propose",
     )
 
     def __init__(self, core: Core, classes: Callable[[], frozenset[str]]) -> None:
@@ -89,7 +92,7 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
     async def versions(self, after: int) -> m.Page[m.PolicyVersion]:
         """List versions, newest first, from the newest (`after` 0) or the one before `after`; raises nothing."""
         rows, further = await self._page(after)
-        return m.Page(items=[_view(row) for row in rows], next=further)
+        return m.Page(items=[_view(row, against) for row, against in rows], next=further)
 
     async def check(self, text: m.PolicyText) -> m.PolicyCheck:
         """Say whether a text could be published."""
@@ -117,7 +120,14 @@ class Policies(VersionLog[PolicyRow, PolicySet]):
         """Store a valid text as a version that a second person may publish."""
         await self.require_valid(text)
         async with self._core.database.write() as tx:
-            return _view(await self._store(tx, caller, text.text, text.note))
+            row = await self._store(tx, caller, text.text, text.note)
+            return _view(row, await self._against(tx, row))
+
+    async def withdraw(self, caller: Caller, version: str) -> m.PolicyVersion:
+        """Take a proposal of the caller's back."""
+        async with self._core.database.write() as tx:
+            row = await self._withdraw(tx, caller, version)
+            return _view(row, await self._against(tx, row))
 
     async def check_publishing(self, caller: Caller, version: str, agreed: str) -> None:
         """Refuse what `publish` would refuse, before a proof is asked for."""
@@ -216,7 +226,7 @@ def _said(row: PolicyRow) -> dict[int, str]:
     return {row.number: digest(row.text.encode())}
 
 
-def _view(row: PolicyRow) -> m.PolicyVersion:
+def _view(row: PolicyRow, against: str = "") -> m.PolicyVersion:
     return m.PolicyVersion(
         version=str(row.number),
         state=row.state,
@@ -228,4 +238,5 @@ def _view(row: PolicyRow) -> m.PolicyVersion:
         created=row.created,
         published=row.published,
         text=row.text,
+        against=against,
     )

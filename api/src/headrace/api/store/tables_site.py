@@ -14,6 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
     case,
     column,
+    false,
     func,
     select,
     table,
@@ -274,19 +275,25 @@ class EndpointNameRow(Base):
 
 
 class VersionRow(Base):
-    """One version of a text that a second person publishes; `number` counts from 1, `digest` is the text's."""
+    """One version of a text that a second person publishes; `number` counts from 1, `digest` is the text's.
+
+    `in_person`: whether its author proposed it in an own session, and not with a token; `base`: the number of the
+    version that was in force then, which it is meant to replace.
+    """
 
     __abstract__ = True
 
     number: Mapped[int] = mapped_column(primary_key=True)
     digest: Mapped[str] = mapped_column(String(64))
-    state: Mapped[Literal["proposed", "active", "retired"]] = mapped_column(String(16))
+    state: Mapped[Literal["proposed", "active", "retired", "withdrawn"]] = mapped_column(String(16))
     author: Mapped[str] = mapped_column(String(40))
     publisher: Mapped[str | None] = mapped_column(String(40))
     note: Mapped[str] = mapped_column(Text)
     created: Mapped[datetime] = mapped_column(Utc)
     published: Mapped[datetime | None] = mapped_column(Utc)
     text: Mapped[str] = mapped_column(Text)
+    in_person: Mapped[bool] = mapped_column(default=False, server_default=false())
+    base: Mapped[int] = mapped_column(default=0, server_default="0")
 
     @declared_attr
     def author_name(cls) -> Mapped[str | None]:  # noqa: N805 - SQLAlchemy's

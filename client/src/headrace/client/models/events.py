@@ -76,8 +76,8 @@ CHANGE_STATES: Final[Mapping[ChangeKind, tuple[str, ...]]] = {
     ChangeKind.TRANSFER: tuple(TransferState),
     ChangeKind.NODE: ("enrolled", "attached", "detached", "draining", "revoked", "removed"),
     ChangeKind.ENDPOINT: ("made", "changed"),
-    ChangeKind.POLICY: ("proposed", "active", "retired"),
-    ChangeKind.QOS: ("proposed", "active", "retired"),
+    ChangeKind.POLICY: ("proposed", "active", "retired", "withdrawn"),
+    ChangeKind.QOS: ("proposed", "active", "retired", "withdrawn"),
     ChangeKind.HALT: ("halted", "released"),
 }
 """The states that a change of each kind can say."""
@@ -224,8 +224,14 @@ class AuditKind(_Kind):
     TRANSFER_CHANGED = "transfer_changed", "an entry was added to a transfer's history", "event state attempt message"
     RECEIPT_MADE = "receipt_made", "a receipt was signed", "transfer"
     POLICY_PROPOSED = "policy_proposed", "a version of the policy was proposed", "digest"
+    POLICY_WITHDRAWN = "policy_withdrawn", "a proposed version of the policy was withdrawn by its author", "digest"
     POLICY_PUBLISHED = "policy_published", "a version of the policy was published", "digest note statement"
     QOS_PROPOSED = "qos_proposed", "a version of links, classes and calendars was proposed", "digest"
+    QOS_WITHDRAWN = (
+        "qos_withdrawn",
+        "a proposed version of links, classes and calendars was withdrawn by its author",
+        "digest",
+    )
     QOS_PUBLISHED = "qos_published", "a version of links, classes and calendars was published", "digest note proof"
 
 

@@ -155,7 +155,7 @@ class PolicyVersion(Model):
     """One version of the site's policy."""
 
     version: str
-    state: Literal["proposed", "active", "retired"]
+    state: Literal["proposed", "active", "retired", "withdrawn"]
     author: str
     author_name: str | None = None
     publisher: str | None = None
@@ -164,6 +164,10 @@ class PolicyVersion(Model):
     created: datetime
     published: datetime | None = None
     text: str
+    against: str = Field(
+        default="",
+        description="why nobody may publish a proposal as it is, and what to do; empty: a second person may",
+    )
 
 
 class AuditVerdict(Model):
