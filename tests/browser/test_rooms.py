@@ -246,7 +246,9 @@ def test_an_author_withdraws_a_proposal(house: House) -> None:
     page.get_by_role("button", name="Withdraw").click()
     expect(page.get_by_text("Nobody publishes it any more.")).to_be_visible()
     expect(page.get_by_role("button", name="Withdraw")).to_have_count(0)
-    expect(page.get_by_role("button", name="Publish")).to_have_attribute("aria-description", re.compile("was withdrawn"))
+    expect(page.get_by_role("button", name="Publish")).to_have_attribute(
+        "aria-description", re.compile("was withdrawn")
+    )
 
 
 def propose(person: Caller, text: str) -> str:

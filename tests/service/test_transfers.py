@@ -690,6 +690,25 @@ async def test_an_assistant_finds_what_it_planned_by_its_place_and_nothing_else(
 
 
 @pytest.mark.anyio
+async def test_an_assistant_neither_finds_nor_steers_what_anothers_assistant_of_its_name_planned(site: Site) -> None:
+    small_set(site)
+    for endpoint in ("lab", "archive"):
+        await site.ada.port.update_endpoint(endpoint, m.EndpointUpdate(labels={"names": "restricted"}))
+    bob, otto = await site.person("bob", "requester"), await site.person("otto", "operator")
+    _, of_bob = await bob.token("transfer:read", "transfer:plan", "transfer:run", agent="helper")
+    _, of_otto = await otto.token("transfer:read", "transfer:read:all", "node:write", agent="helper")
+    intent = m.TransferIntent(action="copy", source="lab:/set", destination="archive:/of-a-patient")
+    plan = await settled(of_bob, await of_bob.create_plan(m.PlanRequest(intent=intent)))
+    theirs = await of_bob.submit(m.SubmitRequest(plan_digest=digest_of(plan)))
+    assert [one.id for one in await of_bob.transfers(search="patient")] == [theirs.id]
+    assert [one.id for one in await of_otto.transfers()] == [theirs.id]
+    assert list(await of_otto.transfers(search="patient")) == []
+    assert (await of_otto.transfer_counts(search="patient")).total == 0
+    with refused("forbidden"):
+        await of_otto.control(theirs.id, m.ControlRequest(action="cancel"))
+
+
+@pytest.mark.anyio
 async def test_a_later_attempt_that_finds_nothing_left_makes_no_receipt_of_a_move(site: Site) -> None:
     files = small_set(site)
     plan = await site.ada.plan("lab:/set", "archive:/copy", action="move")

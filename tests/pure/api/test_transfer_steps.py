@@ -45,6 +45,7 @@ FAILED = replace(RUNNING, state=m.TransferState.FAILED)
         (replace(RUNNING, agent="helper"), HELPER, "cancel", None),
         (RUNNING, assistant(ADA, "helper", *HELPER.scopes, Scope.TRANSFER_RUN_ALL), "cancel", None),
         (RUNNING, assistant(OPERATOR, "helper", Scope.NODE_WRITE), "cancel", "forbidden"),
+        (replace(RUNNING, agent="helper"), assistant(OPERATOR, "helper", Scope.NODE_WRITE), "cancel", "forbidden"),
         (RUNNING, ADA, "resume", "transfer_state"),
         (PAUSED, ADA, "resume", None),
         (PAUSED, ADA, "pause", "transfer_state"),

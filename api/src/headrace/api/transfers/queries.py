@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final, Literal, cast
 
-from sqlalchemy import ColumnElement, Row, Select, bindparam, case, func, or_, select
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
@@ -518,9 +518,10 @@ async def _searched(
     """Narrow ways by words in id, places and the requester's name; returns also where that ends, if it does."""
     looked_at: Columns = [TransferRow.requester_name]
     agent = caller.principal.agent
+    own = and_(TransferRow.requester == caller.principal.id, TransferRow.agent == agent)
     for place in (TransferRow.source, TransferRow.destination):
         # To an assistant, a hit in what it did not plan itself would tell a name that may be withheld.
-        looked_at = [*looked_at, place if agent is None else case((TransferRow.agent == agent, place), else_="")]
+        looked_at = [*looked_at, place if agent is None else case((own, place), else_="")]
     edge = await found.edge(tx, ways, newest=newest)
     ways = [way.where(*found.words(TransferRow.id, looked_at)) for way in ways]
     if edge is None:

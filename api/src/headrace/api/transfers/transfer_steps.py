@@ -228,18 +228,22 @@ def _steer_objection(transfer: Situation, caller: Principal) -> Objection:
     objection = missing(caller, "control")
     if objection is not None:
         return objection
-    if caller.may(Scope.NODE_WRITE) and not_its_agent(transfer.agent, caller) is None:
+    if caller.may(Scope.NODE_WRITE) and _not_its_agent(transfer, caller) is None:
         return None
     if caller.id != transfer.requester:
         return ServiceError(Code.FORBIDDEN, "only the requester or an operator steers a transfer")
     if not caller.may(Scope.TRANSFER_RUN):
         return out_of_reach(caller, frozenset({Scope.TRANSFER_RUN}))
-    return not_its_agent(transfer.agent, caller)
+    return _not_its_agent(transfer, caller)
 
 
-def not_its_agent(agent: str | None, caller: Principal) -> Objection:
-    """Return the objection of an assistant that steers what it did not plan, unless its token allows that."""
-    if caller.agent is None or caller.agent == agent or caller.may(Scope.TRANSFER_RUN_ALL):
+def _not_its_agent(transfer: Situation, caller: Principal) -> Objection:
+    """Return the objection of an assistant that steers what it did not plan, unless its token allows that.
+
+    Assistants of two people may have one name.
+    """
+    own = (transfer.requester, transfer.agent) == (caller.id, caller.agent)
+    if caller.agent is None or own or caller.may(Scope.TRANSFER_RUN_ALL):
         return None
     return lacking(
         Scope.TRANSFER_RUN_ALL, who=f"the assistant `{caller.agent}` steers what it planned itself; its token may not"
