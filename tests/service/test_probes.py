@@ -2,12 +2,15 @@
 
 import asyncio
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.pure.api.qos_texts import LINKED
 from tests.servers.site import Person, Site, settled
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
+from tests.service.test_qos import put_in_force
 
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.store.tables_work import ReservationRow
@@ -279,6 +282,58 @@ async def test_nobody_pauses_a_probe_and_so_moves_more_than_was_agreed_to(site: 
         await site.ada.port.control(transfer.id, m.ControlRequest(action="pause"))
     shown = await site.ada.port.transfer(transfer.id)
     assert [one.allowed for one in shown.allowed_actions if one.action == "pause"] == [False]
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+async def test_a_leg_that_was_interrupted_counts_and_does_not_begin_anew_beyond_the_plan(site: Site) -> None:
+    places(site)
+    transfer = await site.ada.submit(await probe(site.ada, seconds=60, max_bytes=8 * MIB, rate_limit_bps=16_000_000))
+    arrived = 0
+    async with asyncio.timeout(60):
+        async for event in site.ada.port.watch(transfer.id):
+            arrived = event.transfer.progress.bytes_received if event.transfer is not None else 0
+            if arrived >= MIB:
+                break
+    halted = await site.ada.port.halt(m.HaltRequest(scope="transfer", subject=transfer.id, reason="maintenance"))
+    async with asyncio.timeout(60):
+        async for _ in site.ada.port.watch(transfer.id):
+            found = await site.ada.port.probed(transfer.id)
+            if found.legs:
+                break
+    await site.ada.port.release_halt(halted.id)
+    [first] = (await until_leg(site, transfer, "storage_to_memory")).legs
+    assert first.rate_bps is None
+    assert "interrupted" in first.error
+    assert first.bytes >= arrived
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+    async with site.service.whole.core.database.read() as tx:
+        kept = await tx.get_one(ReservationRow, transfer.id)
+    assert kept.settled
+    assert kept.bytes >= first.bytes
+
+
+@pytest.mark.anyio
+async def test_a_probe_takes_no_deadline_and_no_class_whose_hours_are_over(site: Site) -> None:
+    places(site)
+    opens = site.clock() + timedelta(hours=3)
+    hours = f'opens = "{opens:%H:%M}"\ncloses = "{opens + timedelta(hours=1):%H:%M}"\n'
+    days = 'days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]\n'
+    nights = f'\n[[calendar]]\nname = "nights"\nzone = "UTC"\n[[calendar.hours]]\n{days}{hours}'
+    later = LINKED.replace('name = "background"\n', 'name = "background"\ncalendar = "nights"\n')
+    await put_in_force(site, later + nights)
+    transfer = await site.ada.submit(await probe(site.ada, seconds=60, max_bytes=1 << 30, rate_limit_bps=8_000_000))
+    await until_leg(site, transfer, "memory_to_memory")
+    with refused("transfer_state") as info:
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="set_class", qos_class="background"))
+    assert "the hours of the class `background` are over now" in info.value.problem.detail
+    due = m.ControlRequest(action="set_deadline", deadline=site.clock() + timedelta(hours=1))
+    with refused("transfer_state"):
+        await site.ada.port.control(transfer.id, due)
+    shown = await site.ada.port.control(transfer.id, m.ControlRequest(action="set_class", qos_class="bulk"))
+    assert (shown.deadline, shown.qos_class) == (None, "bulk")
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     await site.ada.end_of(transfer)
 

@@ -74,8 +74,8 @@ def obstacle(cause: Cause = FULL, *, moved: bool = False) -> Seen:
     return Seen(end=ending("failed", retryable=True, moved=moved, cause=cause))
 
 
-def leg(outcome: str, left: int, cause: Cause = BROKEN, *, retryable: bool = False) -> Seen:
-    return Seen(end=ending(outcome, retryable=retryable, cause=cause), legs_left=left)
+def leg(outcome: str, left: int, cause: Cause = BROKEN, *, retryable: bool = False, spent: bool = False) -> Seen:
+    return Seen(end=ending(outcome, retryable=retryable, cause=cause), legs_left=left, leg_spent=spent)
 
 
 TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
@@ -140,6 +140,11 @@ TABLE: list[tuple[str, Standing, Seen, State, Effect]] = [
     ("the last leg is over at a pause", paused(STOPPING), leg("stopped", 0, OVER), State.COMPLETE, Effect.CLOSE),
     ("a leg is stopped for a pause", paused(STOPPING), leg("stopped", 2), State.PAUSED, Effect.CLOSE),
     ("a leg is over at a cancel", canceled(STOPPING), leg("complete", 2), State.CANCELED, Effect.CLOSE),
+    ("a leg that can't begin anew was stopped", STOPPING, leg("stopped", 2, spent=True), State.QUEUED, Effect.CLOSE),
+    ("the last leg can't begin anew", STOPPING, leg("stopped", 0, spent=True), State.COMPLETE, Effect.CLOSE),
+    ("the first leg fails and is spent", OPEN, leg("failed", 3, spent=True), State.FAILED, Effect.CLOSE),
+    ("a spent leg is canceled", canceled(STOPPING), leg("stopped", 0, spent=True), State.CANCELED, Effect.CLOSE),
+    ("a spent leg lost its node", OPEN, leg("failed", 2, FULL, retryable=True, spent=True), State.QUEUED, Effect.CLOSE),
     ("a leg lost its node", OPEN, leg("failed", 2, FULL, retryable=True), State.WAITING, Effect.CLOSE),
     ("has ended", Standing(State.CANCELED), Seen(), State.CANCELED, Effect.NONE),
 ]  # fmt: skip

@@ -147,6 +147,7 @@ class Advance:
             halt=run.halt,
             shut=shut,
             legs_left=run.legs_left,
+            leg_spent=run.leg_spent,
         )
 
     def _hours(self, run: Run) -> tuple[Shut | None, datetime | None]:

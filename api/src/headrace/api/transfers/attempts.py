@@ -27,7 +27,7 @@ from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.diagnosis import after_failed_files, after_failure
 from headrace.api.transfers.parts import Parts
-from headrace.api.transfers.probe import files_moved, files_of_legs, measured_leg, stored_legs
+from headrace.api.transfers.probe import files_moved, files_of_legs, lost_of, measured_leg, stored_legs
 from headrace.api.transfers.receipts import require_whole_move, totals_of
 from headrace.api.transfers.run_state import (
     ATTEMPT_UNKNOWN,
@@ -286,7 +286,7 @@ class Attempts:
             await self._settle(tx, row, run, standing)
             if run.legs is not None and standing.state not in END_STATES:
                 # The next attempt of a probe begins its leg anew, and is counted whole.
-                row.progress, row.durable_before = m.Progress().model_dump_json(), 0
+                row.progress, row.durable_before = m.Progress(resent_bytes=row.resent_before).model_dump_json(), 0
             after_commit(tx, lambda: self._closed(run, legs))
         await self.acknowledge(run.transfer, run.attempt)
 
@@ -355,9 +355,11 @@ class Attempts:
         if measured.at is not None:
             row.measured = measured.model_dump_json()
         legs = None
-        if run.leg_over(end):
+        if run.leg_over(end, row.wish):
             legs = [*(run.legs or ()), measured_leg(run, end, measured, found, self._core.clock())]
             row.probe = stored_legs(legs)
+        if run.legs is not None:
+            row.resent_before = lost_of(run, over=legs is not None)
         _keep_progress(tx, row, run)
         ended = {
             "ended": self._core.clock(), "outcome": end.outcome, "code": end.code, "message": end.message,
@@ -394,10 +396,11 @@ class Attempts:
         self._note_place(run)
         self.moved_bytes += run.moved_bytes
         self._parts.throughput.end(run, self._core.clock())
+        if run.legs is not None:
+            lost = lost_of(run, over=legs is not None)
+            run.legs, run.progress = run.legs if legs is None else legs, m.Progress(resent_bytes=lost)
         run.open, run.end, run.stopping_since, run.unknown_since = False, None, None, None
         self._parts.shares.end(run)
-        if run.legs is not None:
-            run.legs, run.progress = run.legs if legs is None else legs, m.Progress()
         run.resent_before, run.durable_before = run.progress.resent_bytes, run.progress.bytes_durable
         self._turns.give_back(run.transfer)
 

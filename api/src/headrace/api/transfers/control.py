@@ -135,7 +135,14 @@ class Control:
                 f"`{may_have[-1]}` or a lower one, or have a policy published that gives `{name}`",
                 fields=("qos_class",),
             )
-        held.require_open(name, own_hours(row), max(self._parts.core.clock(), row.starts or self._parts.core.clock()))
+        now = self._parts.core.clock()
+        held.require_open(name, own_hours(row), max(now, row.starts or now))
+        if row.probe is not None and held.hours_of(name, own_hours(row)).opening(now) != now:
+            raise ServiceError(
+                Code.TRANSFER_STATE,
+                f"the hours of the class `{name}` are over now, and a probe is not interrupted: a leg would begin anew "
+                "and move more than was agreed to; choose a class that may run now, or cancel it and measure later",
+            )
         row.qos_class, row.priority = name, held.rank(name)
         _keep(row, "class", _operator(caller, row))
         await self._require_deadline(tx, caller, row, admission)

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from headrace.api.signing.legs import NAMES
 from headrace.api.transfers.diagnosis import LEAST_S
+from headrace.api.transfers.state_machine import leg_is_over
 from headrace.client import models as m
 from headrace.client.text import bit_rate
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from headrace.api.transfers.run_state import End, Run
 
 _LEGS: Final[TypeAdapter[list[m.ProbeLeg]]] = TypeAdapter(list[m.ProbeLeg])
+_MAX_COUNT: Final = (1 << 63) - 1
+"""The largest count that the store takes."""
 _SLOWER: Final = 0.8
 """A leg is slower than another when it reaches less than this part of its rate."""
 SHOWN: Final[dict[m.LegName, str]] = {
@@ -41,6 +44,10 @@ def measured_leg(
     """Say what the leg measured whose attempt has ended just now."""
     name = NAMES[len(run.legs or ())]
     moved, files = run.progress.bytes_durable, files_moved(run.progress)
+    if not leg_is_over(end.ending(moved=False), first=not run.legs, spent=False):
+        why = end.message or end.code
+        said = f"it was interrupted{f' ({why})' if why else ''}, and begun anew it could move more than its plan allows"
+        return m.ProbeLeg(name=name, bytes=run.moved_bytes, files=files, error=said)
     if end.outcome == "failed" or not moved:
         failed = end.message or end.code if end.outcome == "failed" else _NOTHING[name]
         return m.ProbeLeg(name=name, files=files, error=failed)
@@ -52,6 +59,11 @@ def measured_leg(
     return m.ProbeLeg(
         name=name, bytes=moved, files=files, seconds=round(seconds, 3), rate_bps=rate_bps, diagnosis=diagnosis
     )
+
+
+def lost_of(run: "Run", *, over: bool) -> int:
+    """Count what the attempts of a probe moved that were interrupted, with the open one unless its leg is `over`."""
+    return min(_MAX_COUNT, run.resent_before + (0 if over else run.moved_bytes))
 
 
 def files_moved(progress: m.Progress) -> int:

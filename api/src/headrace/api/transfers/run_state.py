@@ -239,7 +239,12 @@ class Run:
 
     @property
     def moved_bytes(self) -> int:
-        """Bytes that its open attempt moved: a node that does not know those before it counts from nothing."""
+        """Bytes that its open attempt moved: a node that does not know those before it counts from nothing.
+
+        Of a probe, what arrived: nothing of it is kept, and what is not durable has taken as much of the way.
+        """
+        if self.legs is not None:
+            return max(self.progress.bytes_received, self.progress.bytes_durable) if self.open else 0
         durable, before = self.progress.bytes_durable, self.durable_before
         return (durable - before if durable >= before else durable) if self.open else 0
 
@@ -258,9 +263,24 @@ class Run:
         """How many legs of a probe come after the one that is measured now."""
         return None if self.legs is None else len(NAMES) - 1 - len(self.legs)
 
-    def leg_over(self, end: End) -> bool:
+    @property
+    def leg_spent(self) -> bool:
+        """Whether the open leg of a probe, begun anew, could move more than its plan allows for all legs.
+
+        What legs moved that were interrupted (`resent_before`) is gone. Unknown bounds allow nothing.
+        """
+        if self.legs is None or not self.moved_bytes:
+            return False
+        if self.released is None:
+            return True
+        most, before = int(str(self.released.execution["max_bytes"])), sum(leg.bytes for leg in self.legs)
+        to_come = (len(NAMES) - len(self.legs)) * most
+        return before + self.resent_before + self.moved_bytes + to_come > len(NAMES) * most
+
+    def leg_over(self, end: End, wish: str) -> bool:
         """Whether a leg of a probe is over with this end of its attempt."""
-        return self.legs is not None and leg_is_over(end.ending(moved=False), first=not self.legs)
+        spent = self.leg_spent and wish != "cancel" and self.refusal is None
+        return self.legs is not None and leg_is_over(end.ending(moved=False), first=not self.legs, spent=spent)
 
     @property
     def is_promised(self) -> bool:

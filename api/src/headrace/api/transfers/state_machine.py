@@ -178,6 +178,8 @@ class Seen:
     """The nodes did not say in time that they stopped."""
     legs_left: int | None = None
     """How many legs of a probe come after the one whose attempt this is; nothing for what is no probe."""
+    leg_spent: bool = False
+    """Whether that leg, begun anew, could move more than its plan allows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,19 +397,23 @@ def _closed(case: _Case) -> _Case:
     return replace(case, now=replace(case.now, open=False, stopping=False))
 
 
-def leg_is_over(end: Ending, *, first: bool) -> bool:
+def leg_is_over(end: Ending, *, first: bool, spent: bool) -> bool:
     """Say whether an attempt of a probe ended with its leg measured, or known to be impossible.
 
     Without its first leg, which needs no storage, nothing of a probe is possible: that is a failure like any other.
+    One that was interrupted begins anew, unless it is `spent`: it could move more than its plan allows then.
     """
     if end.outcome in {"complete", "partial"} or end.cause.code == PROBE_OVER:
         return True
-    return end.outcome == "failed" and not end.retryable and not first
+    if end.outcome == "failed" and not end.retryable:
+        return not first
+    return spent
 
 
 def _leg_over(case: _Case) -> bool:
     left = case.seen.legs_left
-    return left is not None and leg_is_over(case.end, first=left == len(NAMES) - 1)
+    spent = case.seen.leg_spent and case.now.wish is not Wish.CANCEL and case.seen.refusal is None
+    return left is not None and leg_is_over(case.end, first=left == len(NAMES) - 1, spent=spent)
 
 
 def _probed(case: _Case) -> Step | None:

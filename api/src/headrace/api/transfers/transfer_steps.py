@@ -130,7 +130,7 @@ def _allowed(situation: Situation, caller: Principal) -> tuple[m.AllowedAction, 
     # Each question once.
     answers = {question: question(situation, caller) for question in _QUESTIONS}
     return tuple(
-        allowed_action(action, answers[question] or _kept_objection(situation, caller, action))
+        allowed_action(action, answers[question] or _own_objection(situation, caller, action))
         for action, question in _OBJECTIONS.items()
     )
 
@@ -139,7 +139,7 @@ def objection_to(transfer: TransferStatus, caller: Principal, action: m.Transfer
     """Return what stands against this caller taking this action on this transfer now."""
     named = f"transfer `{transfer.id}`"
     situation = transfer.situation(named)
-    objection = _OBJECTIONS[action](situation, caller) or _kept_objection(situation, caller, action)
+    objection = _OBJECTIONS[action](situation, caller) or _own_objection(situation, caller, action)
     return _too_late(transfer, named) if objection is None and action == "retry" else objection
 
 
@@ -259,6 +259,14 @@ def steerer(caller: Principal, requester: str) -> Steerer | None:
     if caller.id != requester:
         return "operator"
     return "person" if caller.session else None
+
+
+def _own_objection(transfer: Situation, caller: Principal, action: m.TransferAction) -> Objection:
+    """Return what stands against this action alone, of those that ask the same question."""
+    if transfer.probe and action == "set_deadline":
+        # It is planned without one, and what is left of its leg is not all that it may move.
+        return _state_objection(transfer, "is a probe, which only measures and has no deadline")
+    return _kept_objection(transfer, caller, action)
 
 
 def _kept_objection(transfer: Situation, caller: Principal, action: m.TransferAction) -> Objection:
