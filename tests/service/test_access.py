@@ -2,6 +2,7 @@ import inspect
 import os
 from collections.abc import AsyncGenerator, Awaitable
 from contextlib import aclosing
+from datetime import timedelta
 
 import pytest
 from tests.servers.calls import About, arguments
@@ -180,4 +181,28 @@ async def test_an_assistant_lifts_nothing_that_an_operator_set_for_its_requester
     await site.ada.port.control(transfer.id, lift)
     await helper.control(transfer.id, slow)
     await helper.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("agent", ["helper", None])
+async def test_what_an_operator_said_of_a_deadline_stands_until_its_requester_says_otherwise(
+    site: Site, agent: str | None
+) -> None:
+    (site.lab / "set").mkdir()
+    (site.lab / "set" / "a").write_bytes(os.urandom(4 << 20))
+    operator = await site.person("oli", "operator")
+    scopes = ("transfer:read", "transfer:read:all", "transfer:run", "transfer:run:all")
+    _, program = await site.ada.token(*scopes, agent=agent)
+    due = m.ControlRequest(action="set_deadline", deadline=site.clock() + timedelta(hours=2))
+    none = m.ControlRequest(action="set_deadline", deadline=None, reason="others need the link")
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=1_000_000))
+    assert (await program.control(transfer.id, due)).deadline is not None
+    assert (await operator.port.control(transfer.id, none)).deadline is None
+    with refused("forbidden") as kept:
+        await program.control(transfer.id, due)
+    assert "An operator set its deadline or took it away" in kept.value.problem.detail
+    await site.ada.port.control(transfer.id, due)
+    assert (await program.control(transfer.id, none)).deadline is None
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     await site.ada.end_of(transfer)

@@ -156,6 +156,7 @@ class Control:
         """Set another deadline that can be kept for what is left, or take it away, if policy does not deny it so."""
         require_near(request.deadline, self._parts.core.clock())
         row.deadline = request.deadline
+        _keep(row, "deadline", _operator(caller, row))
         await self._parts.signer.released(tx, row, starts=False)
         await self._require_deadline(tx, caller, row, admission)
         until = f"is to be done by {row.deadline:%Y-%m-%d %H:%M} UTC" if row.deadline else "has no deadline"

@@ -26,7 +26,7 @@ State = m.TransferState
 Steerer = Literal["person", "operator"]
 """Whose word stands against programs: a person's in a session, or that of whoever steers a transfer of another."""
 Kept = Mapping[str, Steerer]
-"""What of a transfer (`pause`, `rate`, `class`) stands as one of these said."""
+"""What of a transfer (`pause`, `rate`, `class`, `deadline`) stands as one of these said."""
 
 
 @lru_cache(maxsize=64)  # there are some ten texts of it
@@ -392,6 +392,7 @@ _TAKES_BACK: Final[Mapping[m.TransferAction, tuple[str, str]]] = {
     "resume": ("pause", "paused it"),
     "set_rate": ("rate", "set its rate"),
     "set_class": ("class", "set its class"),
+    "set_deadline": ("deadline", "set its deadline or took it away"),
 }
 """What of `Kept` an action takes back, and in words."""
 _QUESTIONS: Final = tuple(dict.fromkeys(_OBJECTIONS.values()))
