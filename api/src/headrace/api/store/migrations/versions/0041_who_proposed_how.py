@@ -6,7 +6,7 @@ What was proposed before knows neither, so it is proposed again before anybody p
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0042"
+revision = "0041"
 down_revision = "0040"
 
 
