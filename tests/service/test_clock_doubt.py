@@ -1,13 +1,14 @@
 """By a clock that is ahead for one start nothing is removed, and nothing that waits is ended."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.servers.site import Site, started_site
+from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.refusals import refused
 from tests.service.test_listing import moved
 from tests.service.test_metrics import asked
@@ -16,6 +17,7 @@ from tests.service.test_transfers import until
 from headrace.api.clock_doubt import DOUBTED_AHEAD, TRUSTED_AFTER
 from headrace.api.settings import Settings
 from headrace.api.sites.other_hosts import elsewhere
+from headrace.api.sites.trashes import Trashes
 from headrace.api.transfers.retention import Retention
 from headrace.client import models as m
 
@@ -129,6 +131,54 @@ async def test_a_clock_that_is_set_ahead_while_the_service_runs_removes_nothing(
         await sweep(site)
         site.clock.jump = timedelta()
         assert (await site.ada.port.transfer_events(ended.id)).items
+
+
+async def test_a_node_that_goes_by_a_clock_that_is_doubted_empties_its_trash_only_once_it_is_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Trashes, "wake", lambda *_: None)  # only this test asks nodes
+    async with started_site(tmp_path) as site:
+        await site.start_both()
+        await site.stop_node("right")
+        kept = over_for_long(site)
+        await starts_ahead(site, timedelta(days=35))
+        site.ada = await site.signed_in("ada")
+        await site.start_node("right", [("archive", str(site.archive), "delete")])
+        trashes, key = site.use_cases.trashes, site.nodes["right"].key
+        assert await doubts(site)
+        again = await trashes.empty(key)
+        assert again is not None, "the doubt may have ended by then"
+        assert kept.exists()
+        attach(site, "there", 0, ELSEWHERE)
+        await trashes.empty(key)
+        assert not kept.exists()
+        await site.stop_node("right")
+        assert await trashes.empty(key) is None
+
+
+async def test_a_node_empties_its_trash_when_it_attaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    emptied, empty = asyncio.Event(), Trashes.empty
+
+    async def told(self: Trashes, key: str) -> datetime | None:
+        again = await empty(self, key)
+        if site.nodes.get("right") and not kept.exists():
+            emptied.set()
+        return again
+
+    monkeypatch.setattr(Trashes, "empty", told)
+    async with started_site(tmp_path) as site:
+        kept = over_for_long(site)
+        await site.start_both()
+        async with asyncio.timeout(WAIT_S):
+            await emptied.wait()
+
+
+def over_for_long(site: Site) -> Path:
+    """Put something into the trash of `archive` that was to be kept until a day of the past."""
+    kept = site.archive / ".headrace-trash" / "2020-01-01-tr_1" / "run42"
+    kept.mkdir(parents=True)
+    (kept / "a").write_text("deleted")
+    return kept
 
 
 async def test_nodes_that_contradict_hold_back_what_is_removed_also_by_less_than_a_day(site: Site) -> None:

@@ -24,6 +24,7 @@ use headrace_core::permit::Permit;
 use headrace_core::sealed::{Document, DocumentType, PublicKey, SigningKey};
 use headrace_core::succession::{MAX_SUCCESSIONS, Succession};
 use headrace_core::ticket::Execution;
+use headrace_core::value::Timestamp;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -349,6 +350,21 @@ impl Hub {
             Answer::Host(host) => Ok(host),
             _ => Err(violation("an answer of another kind")),
         }
+    }
+
+    /// Lets a node remove from the trashes of its roots what was to be kept until this time, which must have come for sure; waits until it
+    /// has. A node of before, which does that by its own clock, is not asked.
+    ///
+    /// # Errors
+    /// What the node says, or that it can't be reached; `node_timeout` while it goes on.
+    pub async fn empty_trash(&self, node: PublicKey, until: Timestamp) -> Result<(), Problem> {
+        let link = self.shared.link(node)?;
+        let until_unix_ms = until.unix_ms();
+        let request = to_node::Message::EmptyTrash(crate::proto::EmptyTrash { until_unix_ms });
+        if link.knows(&request) {
+            link.command(request).await?;
+        }
+        Ok(())
     }
 
     /// Merges the listings of both ends of a draft execution and writes overwrites.jsonl and deletes.jsonl into the

@@ -18,8 +18,9 @@ use std::time::{Duration, SystemTime};
 use headrace_core::access::{Access, Authority};
 use headrace_core::sealed::{PublicKey, SigningKey};
 use headrace_core::succession::{Learned, MAX_SUCCESSIONS};
+use headrace_core::value::Timestamp;
 use headrace_io::trash::Swept;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     /// Whether the stream is there, or why not.
     attached: watch::Sender<Result<(), Problem>>,
     reporting: tokio::sync::Mutex<()>,
+    sweeping: Mutex<()>,
 }
 
 struct Settings {
@@ -140,6 +142,7 @@ impl Node {
             attempts: Arc::new(attempts),
             attached: watch::Sender::new(Err(not_yet)),
             reporting: tokio::sync::Mutex::default(),
+            sweeping: Mutex::default(),
         });
         let closing = watch::Sender::new(false);
         let task = tokio::spawn(attach::run(
@@ -331,12 +334,21 @@ impl Shared {
         missed.map_or(Ok(()), |missed| Err(missed.into()))
     }
 
-    /// Removes from the trashes of its roots what was kept long enough. Roots that it may not delete in, and those that map people to local
+    /// Removes from the trashes of its roots what was kept long enough: by a time that the service is `sure` of, and by its own clock as
+    /// well, for either may be ahead and what is removed is gone. Roots that it may not delete in, and those that map people to local
     /// accounts, have none.
-    fn sweep_trash(&self) {
+    ///
+    /// # Errors
+    /// `node_busy` while it does that already: a file system may hang.
+    fn sweep_trash(&self, sure: Timestamp) -> Result<(), Problem> {
+        let _only_one = self.sweeping.try_lock().ok_or_else(|| {
+            let message = "the node is still emptying its trashes";
+            Problem::new(ControlCode::NodeBusy, message)
+        })?;
+        let until = sure.min((self.clock)());
         let roots = self.with_settings(|_, roots| roots.with_trash());
         for root in roots {
-            match headrace_io::trash::sweep(&root, (self.clock)()) {
+            match headrace_io::trash::sweep(&root, until) {
                 Ok(Swept { removed: 0, .. }) => {}
                 Ok(Swept { removed, kept }) => {
                     tracing::info!(
@@ -351,6 +363,7 @@ impl Shared {
                 }
             }
         }
+        Ok(())
     }
 
     /// Takes up settings that were changed on disk, and roots that have vanished or are there again; says whether there were such. Bad

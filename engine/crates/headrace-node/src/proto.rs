@@ -17,7 +17,7 @@ pub(crate) const READS_KEPT_SOURCES: u64 = 2;
 pub(crate) const VERSIONS: Versions = Versions {
     lowest: 2,
     highest: 2,
-    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST | PROBES | TRASH,
+    features: SHARES | READS_KEPT_SOURCES | LOOKS_AT_HOST | PROBES | TRASH | EMPTIES_TRASH,
 };
 
 /// Feature of a node: it schedules links.
@@ -32,6 +32,9 @@ pub(crate) const PROBES: u64 = 8;
 /// Feature of a node: it keeps what it deletes in a trash where a ticket says so; of a hub: it reads in a statement where that is. A node of
 /// before refuses such a ticket as malformed.
 pub(crate) const TRASH: u64 = 16;
+
+/// Feature of a node: it empties trashes when it is asked to, and never by its own clock alone; of a hub: it asks for that.
+pub(crate) const EMPTIES_TRASH: u64 = 32;
 
 /// Largest message either side takes: a document of 2 MiB with room for what is around it.
 pub(crate) const MAX_MESSAGE_BYTES: usize = 4 << 20;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use headrace_core::access::{Access, Authority};
 use headrace_core::name::Component;
 use headrace_core::sealed::SigningKey;
+use headrace_core::trash::TrashFolder;
 use headrace_io::stream::{Patience, Records, TlsStream};
 use headrace_io::tls::{ALPN_CONTROL, Identity, client_config};
 use headrace_node::config::{Config, HubConfig, RootConfig};
@@ -15,7 +16,7 @@ use headrace_node::node::embedded::{self, Embedded};
 use headrace_node::node::{Node, node_key};
 use headrace_node::problem::ControlCode;
 use serde_json::json;
-use support::{Scripted, Site, TestClock, WAIT, execution, path, typed};
+use support::{Scripted, Site, TestClock, WAIT, execution, id, path, typed};
 
 #[tokio::test]
 async fn a_node_joins_once_and_tells_what_it_exports() {
@@ -642,4 +643,37 @@ async fn a_survey_of_many_names_flows_through_small_queues() {
         ),
         (20_000, 20)
     );
+}
+
+#[tokio::test]
+async fn a_trash_is_emptied_by_a_time_that_the_service_is_sure_of_and_never_by_the_node_alone() {
+    let site = Site::start().await;
+    let now = site.clock.now();
+    let days = |days: i64| now.plus_ms(days * 86_400_000);
+    let mut node = site.node("dtn1").await;
+    // What is deleted now is kept for at least two days.
+    let deleted = TrashFolder::new(id("tr_1"), now, 1).name();
+    for folder in ["2020-01-01-tr_0", &deleted] {
+        node.write(&format!(".headrace-trash/{folder}/a"), b"kept");
+    }
+    node.restart(&site.clock);
+    let key = node.key;
+    site.next(|event| matches!(event, HubEvent::NodeAttached { node, .. } if *node == key))
+        .await;
+    let left = async |until| {
+        site.hub.empty_trash(key, until).await.expect("asked");
+        let trash = std::fs::read_dir(node.root.join(".headrace-trash")).expect("a trash");
+        trash.count()
+    };
+    let long_ago = "2019-12-31T00:00:00Z".parse().expect("a time");
+    assert_eq!(left(long_ago).await, 2, "nobody is sure yet");
+    assert_eq!(
+        left(days(10)).await,
+        1,
+        "by its own clock that day has not come"
+    );
+    // The clock of the host is set ahead, that of the service and of the node alike.
+    site.clock.forward(10 * 86_400_000);
+    assert_eq!(left(now).await, 1, "the service doubts it");
+    assert_eq!(left(days(10)).await, 0, "the doubt has ended");
 }

@@ -8,7 +8,7 @@ use headrace_core::sealed::PublicKey;
 use headrace_core::shares::{Links, TransferShare};
 use headrace_core::succession::Succession;
 use headrace_core::ticket::Execution;
-use headrace_core::value::Id;
+use headrace_core::value::{Id, Timestamp};
 use headrace_core::wishes::Wishes;
 use headrace_node::convert::AttemptId;
 use headrace_node::hub::keys::begin_succession;
@@ -173,6 +173,16 @@ impl Hub {
         let (inner, node) = (Arc::clone(&self.inner), node_key(node)?);
         future_into_py(py, async move {
             inner.look_at_host(node, to).await.map_err(raised)
+        })
+    }
+
+    /// Let a node empty its trashes of what was to be kept until a time that has come for sure.
+    #[pyo3(signature = (*, node, until_ms))]
+    fn empty_trash<'py>(&self, py: Python<'py>, node: &str, until_ms: i64) -> Awaitable<'py> {
+        let (inner, node) = (Arc::clone(&self.inner), node_key(node)?);
+        let until = Timestamp::from_unix_ms(until_ms);
+        future_into_py(py, async move {
+            inner.empty_trash(node, until).await.map_err(raised)
         })
     }
 

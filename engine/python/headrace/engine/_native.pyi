@@ -339,6 +339,13 @@ class Hub:
         Raises `EngineError`: `version_unsupported` for a node of an earlier release, and as `browse`.
         """
 
+    def empty_trash(self, *, node: str, until_ms: int) -> Awaitable[None]:
+        """Let a node remove from its trashes what was to be kept until then (Unix ms), which must have come for sure.
+
+        Waits until it has; `node_timeout` while it goes on. What is not over by its own clock as well stays. A node of an
+        earlier release empties them by its own clock, and is not asked.
+        """
+
     def survey(
         self, *, source_permit: str, destination_permit: str, execution: str, lists_dir: str
     ) -> Awaitable[Survey]:

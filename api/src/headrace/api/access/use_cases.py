@@ -24,6 +24,7 @@ from headrace.api.policy.versions import Policies
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
+from headrace.api.sites.trashes import Trashes
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.control import Control
 from headrace.api.transfers.queries import Transfers
@@ -67,6 +68,7 @@ class UseCases:
     submissions: Submissions
     cleanup: Cleanup
     transfers: Transfers
+    trashes: Trashes
     traces: "Traces | None" = None
     """Where traces are on."""
     model: ModelReading | None = None

@@ -64,6 +64,7 @@ from headrace.api.signing.signer_line import Line, SignerProcess
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
+from headrace.api.sites.trashes import Trashes
 from headrace.api.store import Database
 from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.cleanup import Cleanup
@@ -199,6 +200,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         submissions=Submissions(parts, scheduler, plans, transfers),
         cleanup=cleanup,
         transfers=transfers,
+        trashes=Trashes(core, nodes),
         traces=_traces(settings, audit),
         model=model,
     )

@@ -95,6 +95,7 @@ class HubEvents:
             await self._do.endpoints.on_attached(event)
             await self._do.nodes.on_attached(event)
             self._do.cleanup.wake()
+            self._do.trashes.wake(key)
         else:
             await self._do.nodes.on_detached(key)
         if self._news.get(key) is event:

@@ -130,8 +130,10 @@ impl Link {
             to_node::Message::SetShare(_) | to_node::Message::SetShares(_)
         );
         let of_host = matches!(message, to_node::Message::LookAtHost(_));
+        let of_trash = matches!(message, to_node::Message::EmptyTrash(_));
         (!of_links || self.features & proto::SHARES != 0)
             && (!of_host || self.features & proto::LOOKS_AT_HOST != 0)
+            && (!of_trash || self.features & proto::EMPTIES_TRASH != 0)
     }
 
     /// Refuse a leg of a probe where the node knows none.

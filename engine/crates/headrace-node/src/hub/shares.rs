@@ -209,6 +209,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_node_of_before_is_not_asked_to_empty_its_trashes() {
+        let attached = attached(SHARES).await;
+        let until = crate::transport::system_clock()();
+        let asked = attached.hub.empty_trash(attached.node, until).await;
+        asked.expect("nobody waits for an answer that does not come");
+    }
+
+    #[tokio::test]
     async fn a_node_of_before_is_not_asked_what_its_host_is_like() {
         let attached = attached(SHARES).await;
         let asked = attached.hub.look_at_host(attached.node, None).await;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use headrace_core::permit::VerifiedPermit;
 use headrace_core::sealed::MAX_CLOCK_SKEW_MS;
+use headrace_core::value::Timestamp;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -40,8 +41,6 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// How often the settings are looked at, and the clock is told.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
-/// How often trashes are looked at: only while attached, for then the service has compared the clocks.
-const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 /// Messages that wait to be sent.
 const OUT_MESSAGES: usize = 256;
 /// Requests of the hub that may have to wait for a disk or for a list, and are served at once. What steers a running
@@ -166,8 +165,6 @@ async fn attach_over(
     let mut settings = tokio::time::interval(SETTINGS_INTERVAL);
     // One look at the settings and roots at a time, beside the stream: a file system may hang.
     let mut looking: Option<JoinHandle<bool>> = None;
-    let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
-    let mut sweeping: Option<JoinHandle<()>> = None;
     loop {
         let looked = async {
             match &mut looking {
@@ -192,12 +189,6 @@ async fn attach_over(
                 looking = None;
                 if changed {
                     session.send(0, from_node::Message::Changed(session.hello())).await?;
-                }
-            },
-            _ = sweep.tick() => {
-                if sweeping.as_ref().is_none_or(JoinHandle::is_finished) {
-                    let shared = Arc::clone(shared);
-                    sweeping = Some(tokio::task::spawn_blocking(move || shared.sweep_trash()));
                 }
             },
             _ = settings.tick() => {
@@ -271,6 +262,12 @@ impl Session {
     ) -> Result<(), Problem> {
         self.check(&welcome)?;
         self.shared.attempts.hub_can(welcome.features);
+        if welcome.features & proto::EMPTIES_TRASH == 0 {
+            tracing::warn!(
+                "the service is of a release that does not ask nodes to empty their trashes: nothing is removed from them until it is \
+                 replaced by one of today's"
+            );
+        }
         let shared = Arc::clone(&self.shared);
         let learn = move || shared.learn(&welcome.successions, &welcome.hub_succession);
         let learned = blocking(learn).await?;
@@ -427,6 +424,11 @@ impl Session {
                 return Ok(from_node::Message::Host(
                     host::look(roots, to, request.calls).await?,
                 ));
+            }
+            to_node::Message::EmptyTrash(request) => {
+                let shared = Arc::clone(&self.shared);
+                let sure = Timestamp::from_unix_ms(request.until_unix_ms);
+                blocking(move || shared.sweep_trash(sure)).await??;
             }
             to_node::Message::OpenListing(request) => {
                 let opened = self.open(&request.permit, &request.path)?;
