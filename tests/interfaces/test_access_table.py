@@ -226,12 +226,20 @@ async def changing_classes(pol: Person, ada: Person) -> dict[str, str]:
 
 
 async def ending_a_node(opa: Person, ada: Person) -> dict[str, str]:
-    """Make the calls that end a node."""
+    """Make the calls that end a node, or an endpoint."""
+    site = ada.site
+    await site.start_node("third", [("spare", str(site.archive), "read")])
+    await site.stop_node("third")
+    await site.start_node("third", [])
+    spare = await ada.port.remove_endpoint("spare")
+    await opa.port.revoke_node("third")
+    await ada.port.remove_node("third")
     node = next(one.id for one in await opa.port.nodes() if one.name == "left")
     drained, rotated = await opa.port.drain_node(node, drain=True), m.RotationRequest()
     made = {"drain_node": drained, "rotate_node": await opa.port.rotate_node(node, rotated)}
     made |= {"revoke_node": await opa.port.revoke_node(node), "remove_node": await ada.port.remove_node(node)}
     assert [one.name for one in await opa.port.nodes()] == ["right"]
+    made |= {"remove_endpoint": spare}
     return {method: described(opa.principal.name, method, given) for method, given in made.items()}
 
 

@@ -46,6 +46,7 @@ def arguments(method: str, about: About) -> dict[str, object]:
         "receipt": {"receipt": about.transfer},
         "receipt_files": {"receipt": about.transfer},
         "update_endpoint": {"endpoint": "nowhere", "update": m.EndpointUpdate(labels={})},
+        "remove_endpoint": {"endpoint": "nowhere"},
         "browse": {"endpoint": "lab", "path": "/pia"},
         "create_join_token": {"request": m.JoinTokenRequest(name="third")},
         "drain_node": {"node": "nowhere", "drain": True},

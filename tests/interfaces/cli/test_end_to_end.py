@@ -555,6 +555,7 @@ def test_an_admin_changes_what_a_person_may_do(service: Service) -> None:
         (("people", "enable", "admin"), "This person is active, not disabled"),
         (("token", "create", "pn_1", "--scope", "transfer:read"), "A name must not begin with `pn_`"),
         (("endpoints", "label", "src", "class=*"), "`*` can't be part of a label"),
+        (("endpoints", "remove", "src", "--yes"), "still exports the root"),
         (("ca", "remove", "NODE", "--yes"), "is a member; revoke it first"),
         (("node-token", "NODE"), "has joined already"),
     ],

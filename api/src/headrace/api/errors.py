@@ -34,6 +34,7 @@ class Code(StrEnum):
     AGENT_NEEDED = "agent_needed"
     NAME_TAKEN = "name_taken"
     ENDPOINT_CHANGED = "endpoint_changed"
+    ENDPOINT_IN_USE = "endpoint_in_use"
     AUDIT_UNSENT = "audit_unsent"
     AUDIT_UNWRITABLE = "audit_unwritable"
     KEY_UNUSABLE = "key_unusable"

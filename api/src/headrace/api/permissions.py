@@ -61,6 +61,8 @@ ACCESS: Mapping[str, Access] = {
     "endpoints": _needs(Scope.TRANSFER_READ),
     # Labels and names are what policy decides on.
     "update_endpoint": _needs(Scope.POLICY_WRITE, session=True),
+    # It frees names, and with them labels: who runs nodes may take none of a label's rules away.
+    "remove_endpoint": _needs(Scope.ADMIN, session=True),
     "browse": _needs(Scope.TRANSFER_PLAN),
     "nodes": _needs(Scope.TRANSFER_READ),
     # Who else the host talks to.
@@ -71,7 +73,7 @@ ACCESS: Mapping[str, Access] = {
     "drain_node": _needs(Scope.NODE_WRITE),
     "revoke_node": _needs(Scope.NODE_WRITE, session=True),
     "rotate_node": _needs(Scope.NODE_WRITE, session=True),
-    # It frees names, and with them labels: who runs nodes may take none of a label's rules away.
+    # As an endpoint.
     "remove_node": _needs(Scope.ADMIN, session=True),
     "halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
     "release_halt": _needs(Scope.NODE_WRITE, Scope.ADMIN, session=True),
@@ -134,8 +136,8 @@ COUNTED: frozenset[str] = frozenset(
 
 STOPS: frozenset[str] = frozenset(
     {
-        "halt", "remove_node", "revoke_node", "disable_person", "remove_passkey", "end_session", "revoke_token",
-        "withdraw_policy", "withdraw_qos",
+        "halt", "remove_node", "remove_endpoint", "revoke_node", "disable_person", "remove_passkey", "end_session",
+        "revoke_token", "withdraw_policy", "withdraw_qos",
     }
 )  # fmt: skip
 """Calls that stop something or take something away: they are always heard, and each can be made once."""

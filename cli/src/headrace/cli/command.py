@@ -19,6 +19,7 @@ from headrace.client.models import Page, PolicyVersion, Problem, Proven
 from headrace.client.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 T = TypeVar("T")
 P = TypeVar("P", bound=Proven)

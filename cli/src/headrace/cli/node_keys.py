@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from headrace.cli.card import local_time, table
-from headrace.cli.command import Command, Json, agreed, proven, run
+from headrace.cli.command import Command, Json, Yes, agreed, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.plugins import GROUP, Deferred, installed
 from headrace.cli.quantities import as_flag, span_s
@@ -37,7 +37,6 @@ Valid = Annotated[
         parser=as_flag(span_s), metavar="TIME", show_default=False, help="How long it is good, like 2d. [default: 1 h]"
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 @ca.command("list")

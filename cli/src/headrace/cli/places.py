@@ -8,7 +8,7 @@ from typing import Annotated, Final
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, note_obstacles, proven, run, say_proposed, whole_list
+from headrace.cli.command import Command, Json, Yes, agreed, note_obstacles, proven, run, say_proposed, whole_list
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
 from headrace.client import HeadraceError
@@ -128,6 +128,26 @@ def endpoints_label(
         where = f"{changed.id}:{path}" if path else changed.id
         command.out.say(f"Labels of {visible(where)}: {visible(_written(now) or 'none')}")
         command.out.document(changed)
+
+    run(work, as_json=json)
+
+
+@endpoints.command("remove")
+def endpoints_remove(
+    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="An endpoint's id or alias.")],
+    *,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Forget an endpoint whose node exports its root no longer, with its labels: its names are free again."""
+
+    def work(command: Command) -> Exit:
+        if not yes and not agreed(command.out, f"Remove {endpoint} for good?"):
+            return Exit.NEEDS_YES
+        removed = proven(command, m.Proven(), partial(command.headrace.remove_endpoint, endpoint))
+        command.out.say(f"Endpoint {visible(removed.id)} is removed.")
+        command.out.document(removed)
+        return Exit.DONE
 
     run(work, as_json=json)
 

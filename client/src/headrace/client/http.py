@@ -265,6 +265,12 @@ class HttpHeadrace:
         """As in the port."""
         return await self._wire.patch(m.Endpoint, f"endpoints/{segment(endpoint)}", update)
 
+    async def remove_endpoint(self, endpoint: str, proof: m.Proven | None = None) -> m.Endpoint:
+        """As in the port."""
+        proof = proof or m.Proven()
+        self._private(proof)
+        return await self._wire.post(m.Endpoint, f"endpoints/{segment(endpoint)}/remove", proof)
+
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """As in the port."""
         query = {"path": path, "after": after, "limit": limit}

@@ -218,6 +218,10 @@ class Headrace(Protocol):
         """Change an endpoint's id, aliases or labels, on which policy decides."""
         ...
 
+    async def remove_endpoint(self, endpoint: str, proof: m.Proven | None = None) -> m.Endpoint:
+        """Forget an endpoint that its node has no longer, as it is shown once more: its names are free again."""
+        ...
+
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """List one folder of an endpoint, ordered by name; `limit` is at most 1000."""
         ...

@@ -352,6 +352,13 @@ impl Hub {
         }
     }
 
+    /// Lets an attached node write something to its log that whoever runs it should know.
+    pub fn notice(&self, node: PublicKey, text: &str) {
+        if let Ok(link) = self.shared.link(node) {
+            link.tell_now(to_node::Message::Notice(text.to_owned()));
+        }
+    }
+
     /// Lets a node remove from the trashes of its roots what was to be kept until this time, which must have come for sure; waits until it
     /// has. A node of before, which does that by its own clock, is not asked.
     ///

@@ -176,6 +176,13 @@ impl Hub {
         })
     }
 
+    /// Let an attached node write something to its log.
+    #[pyo3(signature = (*, node, text))]
+    fn notice(&self, node: &str, text: &str) -> PyResult<()> {
+        self.inner.notice(node_key(node)?, text);
+        Ok(())
+    }
+
     /// Let a node empty its trashes of what was to be kept until a time that has come for sure.
     #[pyo3(signature = (*, node, until_ms))]
     fn empty_trash<'py>(&self, py: Python<'py>, node: &str, until_ms: i64) -> Awaitable<'py> {

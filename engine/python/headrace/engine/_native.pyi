@@ -339,11 +339,14 @@ class Hub:
         Raises `EngineError`: `version_unsupported` for a node of an earlier release, and as `browse`.
         """
 
+    def notice(self, *, node: str, text: str) -> None:
+        """Let an attached node write to its log what whoever runs it should know: 1,000 characters, in one line."""
+
     def empty_trash(self, *, node: str, until_ms: int) -> Awaitable[None]:
         """Let a node remove from its trashes what was to be kept until then (Unix ms), which must have come for sure.
 
-        Waits until it has; `node_timeout` while it goes on. What is not over by its own clock as well stays. A node of an
-        earlier release empties them by its own clock, and is not asked.
+        Waits until it has; `node_timeout` while it goes on. What is not over by its own clock as well stays. A node of
+        an earlier release empties them by its own clock, and is not asked.
         """
 
     def survey(

@@ -281,6 +281,14 @@ class Acting:
             await self._do.proofs.of(caller, "update_endpoint", meant, update, check)
             return await self._do.endpoints.update(caller, pk, update)
 
+    async def remove_endpoint(self, endpoint: str, proof: m.Proven | None = None) -> m.Endpoint:
+        """As in the port."""
+        async with self._may("remove_endpoint") as caller:
+            pk, meant = await self._do.endpoints.meant(endpoint)
+            check = self._do.endpoints.check_removing(pk)
+            await self._do.proofs.of(caller, "remove_endpoint", meant, proof or m.Proven(), check)
+            return await self._do.endpoints.remove(caller, pk)
+
     async def browse(self, endpoint: str, path: str, *, after: str | None = None, limit: int = 200) -> m.FolderPage:
         """As in the port."""
         async with self._may("browse") as caller:

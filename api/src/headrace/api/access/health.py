@@ -40,6 +40,8 @@ PATIENCE_S: Final = 5.0
 """How long a health answer waits for its own small write, and for what it reads; both go on without it."""
 _LEAST_FREE_BYTES: Final = 1 << 20
 _MOST_CAUSES: Final = 50
+_MOST_GONE: Final = 5
+"""How many roots that a node does not offer are told one by one."""
 _CLOCK_SKEW: Final = "clock_skew"
 """The engine's code of a refusal."""
 _AGAIN: Final = "it is tried again by itself; if that does not help, the service's log says more"
@@ -57,8 +59,9 @@ _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 REASON_HIDDEN: Final = "the reason is shown to those who are signed in"
 """What strangers are told instead of why everything is halted: that it is halted is no secret."""
 _Code = m.HealthCode
-_NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.NODE_STRANGE})
-"""What is told and degrades nothing: a root may be gone on purpose, and anybody can come by who is no node of ours."""
+_NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.ROOTS_LEFT_OUT, _Code.NODE_STRANGE})
+"""What is told and degrades nothing: a root may be gone on purpose, anybody can come by who is no node of ours, and one
+node's roots are no trouble of the others."""
 _STORE: Final = {
     Trouble.FULL: _Code.STORE_FULL,
     Trouble.BUSY: _Code.STORE_BUSY,
@@ -376,16 +379,28 @@ class Health:
                 for root in live.missing_roots
             )
             offered = {root.name for root in live.roots} | {root.name for root in live.missing_roots}
+            left = self._nodes.left_out(key)
+            if left is not None:
+                causes.append(
+                    m.HealthCause(
+                        code=_Code.ROOTS_LEFT_OUT,
+                        sentence=f"node `{row.name}`: {left.reason}",
+                        what_to_do=left.what_to_do,
+                        since=left.since,
+                    )
+                )
+            gone = [one for one in known if one.node_key == key and one.root not in offered]
             causes.extend(
                 m.HealthCause(
                     code=_Code.ROOT_MISSING,
                     sentence=f"node `{row.name}` is attached and does not offer its root `{endpoint.root}` (endpoint "
-                    f"`{endpoint.id}`)",
-                    what_to_do="mount it, and start the node again with that root",
+                    f"`{endpoint.id}`){_and_more(len(gone) - _MOST_GONE) if number == _MOST_GONE else ''}",
+                    what_to_do="mount it, and start the node again with that root; if it is gone for good, an "
+                    "administrator removes the endpoint (`headrace endpoints remove ENDPOINT`)",
                     since=row.last_seen,
                 )
-                for endpoint in known
-                if endpoint.node_key == key and endpoint.root not in offered
+                # One node with many does not push out what is told of the others.
+                for number, endpoint in enumerate(gone[:_MOST_GONE], 1)
             )
         causes.extend(
             m.HealthCause(
@@ -406,6 +421,10 @@ class Health:
             sentence=trouble_in_words(url, trouble, done),
             what_to_do=remedy(url, trouble),
         )
+
+
+def _and_more(count: int) -> str:
+    return f", and {count:,} more" if count > 0 else ""
 
 
 def _nodes_say(skews_ms: Sequence[int]) -> str:

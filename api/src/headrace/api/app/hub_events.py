@@ -7,7 +7,7 @@ newest news of a node is what counts. What does not (progress, an attempt's end)
 import asyncio
 import logging
 from collections import deque
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from headrace.api.access.use_cases import UseCases
 from headrace.api.core import Core
@@ -90,18 +90,19 @@ class HubEvents:
         event = self._news.get(key)
         if event is None:
             return None
+        wait: timedelta | None = None
         if isinstance(event, NodeAttached):
             # Its endpoints first: whoever sees it attached finds them.
-            await self._do.endpoints.on_attached(event)
+            wait = await self._do.endpoints.on_attached(event)
             await self._do.nodes.on_attached(event)
             self._do.cleanup.wake()
             self._do.trashes.wake(key)
         else:
             await self._do.nodes.on_detached(key)
-        if self._news.get(key) is event:
+        if self._news.get(key) is event and wait is None:
             del self._news[key]
         self._do.scheduler.on_nodes_changed(key)
-        return None
+        return None if wait is None else self._core.clock() + wait
 
     async def _on_refused(self, key: str) -> datetime | None:
         event = self._refused.get(key)

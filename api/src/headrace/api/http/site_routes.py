@@ -25,6 +25,12 @@ async def update_endpoint(port: Port, endpoint: Id, body: m.EndpointUpdate) -> m
     return await port.update_endpoint(endpoint, body)
 
 
+@router.post("/endpoints/{endpoint}/remove")
+async def remove_endpoint(port: Port, endpoint: Id, body: m.Proven | None = None) -> m.Endpoint:
+    """Forget an endpoint whose node exports its root no longer: its names are free again."""
+    return await port.remove_endpoint(endpoint, body)
+
+
 @router.get("/endpoints/{endpoint}/browse")
 async def browse(
     port: Port,

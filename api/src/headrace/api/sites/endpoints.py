@@ -4,18 +4,21 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from datetime import timedelta
+from typing import Final, NamedTuple
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import and_, bindparam, delete, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx, after_commit
-from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, NodeRow
-from headrace.auth import Scope
+from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, HaltRow, NodeRow
+from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.auth import Limit, Scope, Throttle
 from headrace.client import models as m
+from headrace.client.text import plural
 from headrace.engine import NodeAttached, NodeRoot
 from headrace.guardrails import (
     Access,
@@ -29,6 +32,13 @@ from headrace.guardrails import (
     shown,
 )
 
+MOST_OF_NODE: Final = 512
+"""Most endpoints of one node, with those whose roots it has no longer: twice as many as it has roots."""
+MOST_AN_HOUR: Final = 512
+"""How many endpoints of one node are made, or get another access, in an hour; each is an event of the audit log."""
+_HOUR: Final = timedelta(hours=1)
+_RUNNING: Final = (m.TransferState.QUEUED, m.TransferState.RUNNING, m.TransferState.WAITING, m.TransferState.PAUSED)
+_TRIED_AGAIN: Final = (m.TransferState.PARTIAL, m.TransferState.FAILED)
 _LABEL = re.compile(r"[A-Za-z0-9][\w.@ /-]{0,119}")
 
 
@@ -57,6 +67,37 @@ class Labelled:
     id: str
     labels: Mapping[str, str]
     folder_labels: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(slots=True)
+class _Left:
+    """How many roots of a node that attached are left out by the limits."""
+
+    without_room: int = 0
+    waiting: int = 0
+
+    @property
+    def reason(self) -> str:
+        """Say it; nothing when none is."""
+        said = []
+        if self.without_room:
+            said.append(
+                f"{plural(self.without_room, 'root')} of it {'has' if self.without_room == 1 else 'have'} no endpoint: "
+                f"a node has at most {MOST_OF_NODE}, with those whose roots it exports no longer"
+            )
+        if self.waiting:
+            said.append(
+                f"{plural(self.waiting, 'root')} of it {'waits' if self.waiting == 1 else 'wait'} for an endpoint or a "
+                f"changed access: at most {MOST_AN_HOUR} endpoints of a node are made or changed in an hour"
+            )
+        return "; ".join(said)
+
+    @property
+    def what_to_do(self) -> str:
+        """Say what ends it."""
+        remove = "an administrator removes endpoints that are not needed (`headrace endpoints remove ENDPOINT`)"
+        wait = "that is tried again every hour"
+        return f"{remove}, and {wait}" if self.without_room else wait
 
 
 class _Changing(NamedTuple):
@@ -93,6 +134,7 @@ class Endpoints:
         """Name the roots of `nodes`."""
         self._core = core
         self._nodes = nodes
+        self._changes = Throttle()
 
     async def registry(self, tx: Tx) -> tuple[Known, ...]:
         """Every endpoint whose node was not revoked, by id."""
@@ -127,26 +169,42 @@ class Endpoints:
         query = select(EndpointRow.pk).where(EndpointRow.node_key == known.node_key, EndpointRow.root == known.root)
         return (await tx.scalars(query)).one()
 
-    async def on_attached(self, event: NodeAttached) -> None:
-        """Make an endpoint for every root of an enrolled node that has none yet, and note changed access."""
+    async def on_attached(self, event: NodeAttached) -> timedelta | None:
+        """Make an endpoint for every root of an enrolled node that has none yet, and note changed access.
+
+        Returns how long to wait until what the limits leave out is looked at again.
+        """
+        left = _Left()
         async with self._core.database.write() as tx:
             node = await tx.scalar(select(NodeRow).where(NodeRow.key == event.node))
             if node is None or node.state == "revoked":
-                return
-            existing = {
-                row.root: row for row in await tx.scalars(select(EndpointRow).where(EndpointRow.node_key == event.node))
-            }
+                return None
+            of_node = select(EndpointRow).where(EndpointRow.node_key == event.node)
+            existing = {row.root: row for row in await tx.scalars(of_node)}
             for root in event.roots:
-                if root.name not in existing:
-                    await self._make(tx, node, root)
-                elif existing[root.name].access != root.access:
-                    existing[root.name].access = root.access
-                    await self._core.audit.append(
-                        tx, m.AuditKind.ENDPOINT_CHANGED, subject=existing[root.name].pk, detail={"access": root.access}
-                    )
-                    known = EndpointNameRow.endpoint == existing[root.name].pk, EndpointNameRow.main
-                    name = (await tx.scalars(select(EndpointNameRow.name).where(*known))).one()
-                    await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
+                row = existing.get(root.name)
+                if row is None and len(existing) >= MOST_OF_NODE:
+                    left.without_room += 1
+                elif (row is None or row.access != root.access) and not self._counted(node):
+                    left.waiting += 1
+                elif row is None:
+                    existing[root.name] = await self._make(tx, node, root)
+                elif row.access != root.access:
+                    await self._change_access(tx, row, root.access)
+        self._nodes.on_left_out(event.node, left.reason, left.what_to_do)
+        return _HOUR if left.reason else None
+
+    def _counted(self, node: NodeRow) -> bool:
+        """Count an endpoint of a node that is made or changed, unless that are too many in this hour."""
+        limits = {f"endpoints:{node.id}": Limit(MOST_AN_HOUR, _HOUR)}
+        return self._changes.attempt(limits, self._core.steady()) is None
+
+    async def _change_access(self, tx: Tx, row: EndpointRow, access: Access) -> None:
+        row.access = access
+        await self._core.audit.append(tx, m.AuditKind.ENDPOINT_CHANGED, subject=row.pk, detail={"access": access})
+        known = EndpointNameRow.endpoint == row.pk, EndpointNameRow.main
+        name = (await tx.scalars(select(EndpointNameRow.name).where(*known))).one()
+        await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
 
     async def list(self, caller: Caller) -> list[m.Endpoint]:
         """Every endpoint, with whether its node is attached; names of folders only for who may give them labels."""
@@ -193,16 +251,88 @@ class Endpoints:
             after_commit(tx, self._core.reactions.tell)
             return self._view(await self.find(tx, update.id or known.id))
 
+    async def check_removing(self, endpoint: str) -> None:
+        """Refuse what `remove` would refuse, before a proof is asked for."""
+        async with self._core.database.read() as tx:
+            await self._removable(tx, endpoint)
+
+    async def remove(self, caller: Caller, endpoint: str) -> m.Endpoint:
+        """Forget an endpoint that its node has no longer, so that its names are free; `endpoint` is its key."""
+        async with self._core.database.write() as tx:
+            row, known = await self._removable(tx, endpoint)
+            detail = {
+                "endpoint": known.id,
+                "node": known.node_name,
+                "key": known.node_key,
+                "root": known.root,
+                "aliases": str(list(known.aliases)),
+                "labels": row.labels,
+                "folder_labels": row.folder_labels,
+            }
+            await self._core.audit.append(
+                tx, m.AuditKind.ENDPOINT_REMOVED, caller=caller, subject=row.pk, detail=detail
+            )
+            await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, known.id, "removed")
+            await tx.execute(delete(EndpointNameRow).where(EndpointNameRow.endpoint == row.pk))
+            await tx.delete(row)
+            after_commit(tx, self._core.reactions.tell)
+            return self._view(known)
+
+    async def _removable(self, tx: Tx, endpoint: str) -> tuple[EndpointRow, Known]:
+        """Return an endpoint that nothing needs any more, or refuse."""
+        row, known = await self._row(tx, endpoint)
+        live = self._nodes.attached(known.node_key)
+        if live is None:
+            used = (
+                f"its node `{known.node_name}` is not attached, so nobody knows whether it still exports the root "
+                f"`{known.root}`; start it, or revoke and remove the node (`headrace ca`)"
+            )
+        elif known.root in {root.name for root in (*live.roots, *live.missing_roots)}:
+            used = (
+                f"its node `{known.node_name}` still exports the root `{known.root}`; take that out of the node's "
+                "settings (`node.toml`) first"
+            )
+        else:
+            used = await self._use(tx, row.pk)
+        if used:
+            raise ServiceError(Code.ENDPOINT_IN_USE, f"`{shown(known.id)}` can't be removed: {used}")
+        return row, known
+
+    async def _use(self, tx: Tx, endpoint: str) -> str:
+        """Say what may still start at an endpoint, or holds it; nothing when it is free."""
+        now = self._core.clock()
+        tried_again = func.coalesce(TransferRow.ended, TransferRow.started, TransferRow.created) > now - timedelta(
+            seconds=self._core.settings.retry_valid_s
+        )
+        may_run = or_(TransferRow.state.in_(_RUNNING), and_(TransferRow.state.in_(_TRIED_AGAIN), tried_again))
+        at = TransferRow.source_endpoint == endpoint, TransferRow.destination_endpoint == endpoint
+        transfer = await tx.scalar(select(TransferRow.id).where(or_(*at), may_run).limit(1))
+        if transfer is not None:
+            return f"the transfer `{transfer}` may still start there; cancel it first"
+        at = PlanRow.source_endpoint == endpoint, PlanRow.destination_endpoint == endpoint
+        may_start = PlanRow.unstarted.is_(True), PlanRow.state == m.PlanState.READY, PlanRow.expires > now
+        plan = await tx.scalar(select(PlanRow.id).where(or_(*at), *may_start).limit(1))
+        if plan is not None:
+            return f"the plan `{plan}` may still start there; drop it (`headrace drop {plan}`) or wait until it expires"
+        halt = select(HaltRow.id).where(HaltRow.scope == "endpoint", HaltRow.subject == endpoint)
+        if await tx.scalar(halt) is not None:
+            return "it is halted; release that first (`headrace halts`)"
+        return ""
+
+    async def _row(self, tx: Tx, endpoint: str) -> tuple[EndpointRow, Known]:
+        """Return an endpoint by its key, or refuse."""
+        row = await tx.get(EndpointRow, endpoint)
+        if row is None:
+            raise ServiceError(Code.UNKNOWN_ENDPOINT, "the endpoint is gone; list them with `headrace endpoints`")
+        main = select(EndpointNameRow.name).where(EndpointNameRow.endpoint == row.pk, EndpointNameRow.main)
+        return row, await self.find(tx, (await tx.scalars(main)).one())
+
     async def _changing(self, tx: Tx, endpoint: str, update: m.EndpointUpdate) -> _Changing:
         """Return what an update changes, or refuse it."""
         if update.labels is not None:
             _check_labels(update.labels)
         folders = None if update.folder_labels is None else _folders(update.folder_labels)
-        row = await tx.get(EndpointRow, endpoint)
-        if row is None:
-            raise ServiceError(Code.UNKNOWN_ENDPOINT, "the endpoint is gone; list them with `headrace endpoints`")
-        main = select(EndpointNameRow.name).where(EndpointNameRow.endpoint == row.pk, EndpointNameRow.main)
-        known = await self.find(tx, (await tx.scalars(main)).one())
+        row, known = await self._row(tx, endpoint)
         if update.version is not None and update.version != _version(known):
             raise ServiceError(
                 Code.ENDPOINT_CHANGED,
@@ -215,7 +345,7 @@ class Endpoints:
             await _require_free(tx, row, names)
         return _Changing(row, known, names, None if folders is None else _with(row.folder_labels, folders))
 
-    async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> None:
+    async def _make(self, tx: Tx, node: NodeRow, root: NodeRoot) -> EndpointRow:
         taken = set(await tx.scalars(select(EndpointNameRow.name_key)))
         fits = [
             name
@@ -241,6 +371,7 @@ class Endpoints:
             subject=row.pk,
             detail={"endpoint": name, "node": node.name, "key": node.key, "root": root.name, "access": root.access},
         )
+        return row
 
     def _view(self, known: Known) -> m.Endpoint:
         live = self._nodes.attached(known.node_key)

@@ -1,6 +1,7 @@
 """Nodes: how they join, whether they are attached, and whether they may be given work."""
 
 import hashlib
+import logging
 import secrets
 import shlex
 from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ from headrace.client import models as m
 from headrace.client.text import plural
 from headrace.engine import JoinRequested, NodeAttached
 from headrace.guardrails import MAX_CLOCK_SKEW_MS, new_id
+
+_log = logging.getLogger(__name__)
 
 SAID_CLOCK_SKEW_MS = 5_000
 _CLOCK_SKEW = "clock_skew"
@@ -69,6 +72,15 @@ class StateTrouble:
         return f"it can't use its state folder, since {self.since:%Y-%m-%d %H:%M:%S} UTC: {self.reason}"
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What the limits on endpoints leave out of a node's roots, and since when."""
+
+    reason: str
+    what_to_do: str
+    since: datetime
+
+
 _IDS: Final = "nd_"
 """What the ids of nodes begin with."""
 
@@ -85,6 +97,7 @@ class Nodes:
         self._names: dict[str, str] = {}
         self._refused: dict[str, RefusedNode] = {}
         self._state_troubles: dict[str, StateTrouble] = {}
+        self._left_out: dict[str, LeftOut] = {}
         self.strange = StrangeNodes(core.clock)
 
     # -- live state (kept from the hub's events) --
@@ -150,6 +163,7 @@ class Nodes:
     async def on_detached(self, key: str) -> None:
         """Note that a node's control stream ended."""
         self._attached.pop(key, None)
+        self._left_out.pop(key, None)
         self._core.broker.notify(NODES)
         async with self._core.database.write() as tx:
             row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
@@ -179,6 +193,20 @@ class Nodes:
     def state_trouble(self, key: str) -> StateTrouble | None:
         """Return why a node can't use its state folder, if that was its last word."""
         return self._state_troubles.get(key)
+
+    def on_left_out(self, key: str, reason: str, what_to_do: str) -> None:
+        """Note what is left out of a node's roots, or that nothing is (no reason); the node writes it to its log."""
+        before = self._left_out.pop(key, None)
+        if reason:
+            since = before.since if before else self._core.clock()
+            self._left_out[key] = LeftOut(reason, what_to_do, since)
+        if reason and (before is None or before.reason != reason):
+            _log.warning("node `%s`: %s; %s", self._names.get(key, key), reason, what_to_do)
+            self._core.hub.notice(node=key, text=f"{reason}; {what_to_do}")
+
+    def left_out(self, key: str) -> LeftOut | None:
+        """Return what is left out of a node's roots, if anything is."""
+        return self._left_out.get(key)
 
     def attached(self, key: str) -> NodeAttached | None:
         """Return the node's last announcement while it is attached."""
@@ -571,6 +599,8 @@ class Nodes:
             said.append(f"its clock is {_apart(live.clock_skew_ms)}{without_work}")
         if (trouble := self._state_troubles.get(key)) is not None:
             said.append(str(trouble))
+        if (left := self._left_out.get(key)) is not None:
+            said.append(f"{left.reason}; {left.what_to_do}")
         said += [f"its root `{root.name}` can't be opened: {root.reason}" for root in live.missing_roots]
         return "; ".join(said)
 

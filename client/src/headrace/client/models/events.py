@@ -63,7 +63,7 @@ class ChangeKind(_Kind):
     PLAN = "plan", "a plan came into a state, or somebody said yes or no to it"
     TRANSFER = "transfer", "an entry was added to a transfer's history; `state` is the transfer's"
     NODE = "node", "a node joined, came, went, or is given no more work"
-    ENDPOINT = "endpoint", "an endpoint appeared, or its names, labels or access changed"
+    ENDPOINT = "endpoint", "an endpoint appeared or was removed, or its names, labels or access changed"
     POLICY = "policy", "a version of the policy came into a state"
     QOS = "qos", "a version of links, classes and calendars came into a state"
     HALT = "halt", "an operator halted something, or released it"
@@ -75,7 +75,7 @@ CHANGE_STATES: Final[Mapping[ChangeKind, tuple[str, ...]]] = {
     ChangeKind.PLAN: (*PlanState, "confirmed", "declined", "approved", "refused"),
     ChangeKind.TRANSFER: tuple(TransferState),
     ChangeKind.NODE: ("enrolled", "attached", "detached", "draining", "revoked", "removed"),
-    ChangeKind.ENDPOINT: ("made", "changed"),
+    ChangeKind.ENDPOINT: ("made", "changed", "removed"),
     ChangeKind.POLICY: ("proposed", "active", "retired", "withdrawn"),
     ChangeKind.QOS: ("proposed", "active", "retired", "withdrawn"),
     ChangeKind.HALT: ("halted", "released"),
@@ -181,6 +181,11 @@ class AuditKind(_Kind):
         "endpoint_changed",
         "an endpoint's names, labels or access changed",
         "endpoint id aliases labels folder_labels access",
+    )
+    ENDPOINT_REMOVED = (
+        "endpoint_removed",
+        "an endpoint was forgotten whose node exports its root no longer",
+        "endpoint node key root aliases labels folder_labels",
     )
     HALTED = "halted", "an operator halted something", "scope subject name reason"
     HALT_RELEASED = "halt_released", "an operator released something", "scope subject name"

@@ -201,6 +201,7 @@ class HealthCode(StrEnum):
     NODE_STATE_FAILED = "node_state_failed"
     NODE_STRANGE = "node_strange"
     ROOT_MISSING = "root_missing"
+    ROOTS_LEFT_OUT = "roots_left_out"
 
 
 class HealthCause(Model):

@@ -204,6 +204,14 @@ impl Link {
         self.send(0, message).await
     }
 
+    /// As [`Link::tell`], if there is room: what finds none is dropped.
+    pub(super) fn tell_now(&self, message: to_node::Message) {
+        let _ = self.out.try_send(Ok(ToNode {
+            call: 0,
+            message: Some(message),
+        }));
+    }
+
     /// Sends a request and waits for its answer.
     pub(super) async fn call(&self, message: to_node::Message) -> Result<Answer, Problem> {
         // Before an attempt starts, its lists are brought over.

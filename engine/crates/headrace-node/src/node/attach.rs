@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use headrace_core::permit::VerifiedPermit;
 use headrace_core::sealed::MAX_CLOCK_SKEW_MS;
+use headrace_core::text::visible;
 use headrace_core::value::Timestamp;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -48,6 +49,8 @@ const OUT_MESSAGES: usize = 256;
 const MAX_REQUESTS: usize = 64;
 /// Transfers that are forgotten at once. Each may wait for an attempt to stop, and no start waits for that.
 const MAX_FORGETS: usize = 16;
+/// Most of what the service wants to be known here that is written to the log.
+const NOTICE_CHARS: usize = 1000;
 /// Parts of a listing that wait to be sent.
 const LISTING_PARTS: usize = 4;
 
@@ -391,6 +394,10 @@ impl Session {
             to_node::Message::SetRate(rate) => attempts.set_rate(&rate.transfer, rate.rate_bps),
             to_node::Message::SetShare(told) => attempts.set_share(&told.transfer, &told.share),
             to_node::Message::SetShares(links) => attempts.set_links(links),
+            to_node::Message::Notice(text) => {
+                tracing::warn!("the service says of this node: {}", notice(text));
+                Ok(())
+            }
             to_node::Message::Renew(ticket) => self
                 .shared
                 .with_settings(|_, roots| attempts.renew(ticket, roots)),
@@ -496,6 +503,12 @@ async fn fetch_list(
     file.flush().await.map_err(failed)
 }
 
+/// What the service wants to be known here, as it stands in a log: one line, and no longer than that.
+fn notice(text: &str) -> String {
+    let start: String = text.chars().take(NOTICE_CHARS).collect();
+    visible(&start).into_owned()
+}
+
 fn answer_of(done: Result<from_node::Message, Problem>) -> from_node::Message {
     done.unwrap_or_else(|problem| {
         tracing::info!(code = %problem.code, "refused a request: {problem}");
@@ -521,6 +534,17 @@ mod tests {
         let mut pauses = Pauses::default();
         let problem = Problem::new(code, "");
         (0..tries).map(|_| pauses.after(&problem)).collect()
+    }
+
+    #[test]
+    fn what_the_service_says_is_one_line_of_the_log_and_has_an_end() {
+        let said = notice(&format!(
+            "512 roots\nhave \u{1b}[31mnone{}",
+            "x".repeat(5000)
+        ));
+        assert!(said.starts_with("512 roots"), "{said}");
+        assert!(!said.chars().any(char::is_control), "{said}");
+        assert!(said.len() < 1100, "{}", said.len());
     }
 
     #[test]
