@@ -287,7 +287,7 @@ class Endpoints:
                 f"its node `{known.node_name}` is not attached, so nobody knows whether it still exports the root "
                 f"`{known.root}`; start it, or revoke and remove the node (`headrace ca`)"
             )
-        elif known.root in {root.name for root in (*live.roots, *live.missing_roots)}:
+        elif known.root in {*(root.name for root in live.roots), *(root.name for root in live.missing_roots)}:
             used = (
                 f"its node `{known.node_name}` still exports the root `{known.root}`; take that out of the node's "
                 "settings (`node.toml`) first"
