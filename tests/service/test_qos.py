@@ -1,6 +1,7 @@
 """Links, classes and calendars: versions by two people, bad input, the class of a plan, its hours, what it gets."""
 
 import asyncio
+import json
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -15,7 +16,8 @@ from tests.service.test_policy_places import EVERYTHING
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 
 from headrace.api.planning import admission
-from headrace.api.policy.share_texts import refused_by_nodes
+from headrace.api.policy.links import Moving, Path
+from headrace.api.policy.share_texts import refused_by_nodes, share_text
 from headrace.api.store.tables_site import QosRow
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.client import HeadraceError
@@ -101,6 +103,12 @@ def test_whatever_a_text_may_say_is_taken_by_nodes() -> None:
     above = document.classes[0].model_copy(update={"congestion_control": "a" * 16, "links": [own]})
     wrong = document.model_copy(update={"classes": [above, *document.classes[1:]]})
     assert [where for where, _ in refused_by_nodes(wrong)] == ["link `uplink`", "class `background`"]
+
+
+def test_nodes_are_told_whose_guarantee_comes_first() -> None:
+    document = m.QosDocument(links=[m.QosLink(name="uplink", rate_bps=9, nodes=["left"])], classes=[])
+    moving = Moving("tr_1", "bulk", "L", "R", Path(("uplink",)), order=7)
+    assert json.loads(share_text(document, moving))["order"] == 7
 
 
 @pytest.mark.anyio

@@ -1,14 +1,12 @@
 """What deadlines of transfers that run are guaranteed of links, and which of them get enough later."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from headrace.api.jobs.turns import InLine
-from headrace.api.policy.links import Moving, Path
+from headrace.api.policy.links import Path
 from headrace.api.policy.qos import InForce
-from headrace.api.policy.share_texts import share_text
 from headrace.api.store.tables_work import NOT_PROMISED
 from headrace.api.transfers.guarantees import guarantees, order_of
 from headrace.api.transfers.run_state import Run
@@ -79,8 +77,6 @@ def test_nodes_keep_the_earliest_promised_deadline_first_and_what_was_not_promis
     not_promised.promised = NOT_PROMISED
     orders = [order_of(one) for one in (early, late, run("without", 1), not_promised)]
     assert orders == sorted(orders)
-    moving = Moving("late", "bulk", "L", "R", UPLINK, order=order_of(late))
-    assert json.loads(share_text(HELD.document, moving))["order"] == order_of(late)
 
 
 def test_no_more_is_guaranteed_than_was_surveyed_whatever_nodes_say() -> None:
