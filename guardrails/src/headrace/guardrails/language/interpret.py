@@ -85,9 +85,11 @@ def _narrowed(question: Question, chosen: Sequence[Chosen]) -> Question:
     phrases = [one for one in chosen if one.words == question.words and len({fact.slot for fact in one.facts}) > 1]
     if len(phrases) != 1 or question.choices or question.start is not None:
         return question
-    own = {str(getattr(fact.value, "words", "")) for fact in phrases[0].facts if fact.slot == question.slot}
+    said = [(fact.slot == question.slot, str(getattr(fact.value, "words", ""))) for fact in phrases[0].facts]
+    own, others = ({words for is_own, words in said if is_own is wanted} for wanted in (True, False))
     words = own.pop() if len(own) == 1 else ""
-    return replace(question, words=words) if words and phrases[0].words.count(words) == 1 else question
+    apart = words and words not in others and phrases[0].words.count(words) == 1
+    return replace(question, words=words) if apart else question
 
 
 def _placed(
