@@ -22,6 +22,7 @@ from headrace.api.store.tables_site import QosRow
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.client import HeadraceError
 from headrace.client import models as m
+from headrace.client.text import utc
 from headrace.engine import AttemptProgress
 
 
@@ -30,6 +31,12 @@ async def put_in_force(site: Site, text: str) -> m.QosVersion:
     proposed = await site.ada.port.propose_qos(m.QosText(text=text))
     second = await site.person(f"linker {proposed.version}", "policy_admin")
     return await second.port.publish_qos(proposed.version)
+
+
+async def promised(site: Site, name: str, within_s: float) -> m.Transfer:
+    """Copy the set to a place of its own, by a deadline."""
+    deadline = (site.clock() + timedelta(seconds=within_s)).isoformat()
+    return await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{name}", deadline=deadline))
 
 
 async def problems(site: Site, text: str) -> list[tuple[str, str]]:
@@ -490,6 +497,8 @@ async def test_a_check_names_the_deadlines_that_a_text_would_break(site: Site) -
     assert await broken(text.replace(str(2 * SLOW_BPS), str(3 * SLOW_BPS))) == []
     [(where, said)] = await broken(text.replace(str(2 * SLOW_BPS), "1_000_000"))
     assert where == f"transfer `{transfer.id}`"
+    assert transfer.deadline is not None
+    assert f"its deadline, {utc(transfer.deadline)}, needs" in said
     assert said.endswith("and 1.00 Mb/s of uplink would be left for it")
     await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
     await site.ada.end_of(transfer)
@@ -620,24 +629,20 @@ async def test_who_is_resumed_or_tried_again_stands_behind_what_was_promised_mea
     slow_s = large_set(site, files=256) * 8 / SLOW_BPS
     await put_in_force(site, LINKED.replace("80_000_000", str(2 * SLOW_BPS)))
 
-    async def promised(name: str, slow: float) -> m.Transfer:
-        deadline = (site.clock() + timedelta(seconds=slow * slow_s)).isoformat()
-        return await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{name}", deadline=deadline))
-
     async def control(transfer: m.Transfer, action: m.ControlAction) -> None:
         await site.ada.port.control(transfer.id, m.ControlRequest(action=action))
 
     async def said(transfer: m.Transfer) -> str:
         return [one.message for one in await site.ada.port.transfer_events(transfer.id) if "by ada" in one.message][-1]
 
-    first = await promised("one", 0.65)
+    first = await promised(site, "one", 0.65 * slow_s)
     await control(first, "pause")
     await until(site, first, "paused")
     await control(first, "resume")
     assert "not promised" not in await said(first)
     await control(first, "pause")
     await until(site, first, "paused")
-    second = await promised("two", 0.75)
+    second = await promised(site, "two", 0.75 * slow_s)
     await control(first, "resume")
     assert "is not promised any more: " in await said(first)
     assert f"`{second.id}` would have to make room for it" in await said(first)
@@ -656,12 +661,8 @@ async def test_the_earliest_deadline_goes_first_and_a_later_one_that_is_kept_so_
     slow_s = large_set(site, files=128) * 8 / SLOW_BPS
     await put_in_force(site, LINKED.replace("80_000_000", str(2 * SLOW_BPS)))
 
-    async def promised(name: str, slow: float) -> m.Transfer:
-        deadline = (site.clock() + timedelta(seconds=slow * slow_s)).isoformat()
-        return await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{name}", deadline=deadline))
-
     # Together they need more than the link now, and no more than it carries until the later one.
-    late, early = await promised("late", 1.4), await promised("early", 0.75)
+    late, early = await promised(site, "late", 1.4 * slow_s), await promised(site, "early", 0.75 * slow_s)
     await until(site, early, "running")
     async with asyncio.timeout(60):
         async for event in site.ada.port.watch(late.id):
@@ -673,6 +674,8 @@ async def test_the_earliest_deadline_goes_first_and_a_later_one_that_is_kept_so_
                 assert share.kept_later
                 assert not shown.deadline_at_risk
                 break
+        else:
+            pytest.fail("it ended before its present rate said that it ends late")
     shares = {one.transfer: one for one in (await site.ada.port.qos()).use[0].transfers}
     assert shares[early.id].guaranteed_bps == shares[early.id].needed_bps
     for one in (late, early):
@@ -685,21 +688,17 @@ async def test_a_rate_that_is_lifted_takes_no_promise_from_who_was_given_one_mea
     slow_s = large_set(site, files=128) * 8 / SLOW_BPS
     await put_in_force(site, LINKED.replace("80_000_000", str(2 * SLOW_BPS)))
 
-    async def promised(name: str, slow: float) -> m.Transfer:
-        deadline = (site.clock() + timedelta(seconds=slow * slow_s)).isoformat()
-        return await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{name}", deadline=deadline))
-
     async def set_rate(transfer: m.Transfer, rate_bps: int | None) -> str:
         await site.ada.port.control(transfer.id, m.ControlRequest(action="set_rate", rate_bps=rate_bps))
         return [one.message for one in await site.ada.port.transfer_events(transfer.id) if "it runs" in one.message][-1]
 
-    first = await promised("first", 0.8)
+    first = await promised(site, "first", 0.8 * slow_s)
     assert "is not promised any more" not in await set_rate(first, 100_000)
     assert "is not promised any more" not in await set_rate(first, None)
     await set_rate(first, 100_000)
     lowered = await site.ada.port.transfer(first.id)
     assert (lowered.deadline_at_risk, "at 100 kb/s take" in lowered.deadline_note) == (True, True)
-    second = await promised("second", 0.9)
+    second = await promised(site, "second", 0.9 * slow_s)
     assert "is not promised any more: " in await set_rate(first, None)
     lifted = await site.ada.port.transfer(first.id)
     assert (lifted.deadline_at_risk, "not promised any more" in lifted.deadline_note) == (True, True)

@@ -15,7 +15,7 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Hours, Timeline
 from headrace.api.policy.forecast import Promise
 from headrace.api.policy.links import Path, path_of
-from headrace.api.policy.promises import AHEAD, MOST_AHEAD, Other, Verdict, aimed_at, judge
+from headrace.api.policy.promises import AHEAD, BEFORE, MOST_AHEAD, Other, Verdict, aimed_at, judge
 from headrace.api.policy.qos import InForce, node_keys
 from headrace.api.store import Database, Tx
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
@@ -249,7 +249,7 @@ def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows:
     found = judge(held.document, asked, others_of(held, keys, rows, now), now)
     if found.earliest is None:
         return found
-    return replace(found, earliest=deadline if found.earliest <= aimed else found.earliest + (deadline - aimed))
+    return replace(found, earliest=deadline if found.earliest <= aimed else found.earliest + BEFORE)
 
 
 def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime) -> list[Other]:

@@ -11,7 +11,7 @@ from headrace.api.policy.promises import is_kept, links_of
 from headrace.api.policy.qos import InForce, node_keys
 from headrace.api.store import Database
 from headrace.client import models as m
-from headrace.client.text import bit_rate
+from headrace.client.text import bit_rate, utc
 
 _MOST_NAMED: Final = 20
 
@@ -23,8 +23,9 @@ async def broken_promises(
     async with database.read() as tx:
         keys, rows = await node_keys(tx), await rows_of_others(tx, but="")
     broken = await asyncio.to_thread(_broken, (held, InForce(document)), keys, rows, now)
+    deadlines = {row.id: row.deadline for row in rows}
     found = [
-        m.QosProblem(where=f"transfer `{one.transfer}`", message=_said(one, outcome, now))
+        m.QosProblem(where=f"transfer `{one.transfer}`", message=_said(one, outcome, now, deadlines[one.transfer]))
         for one, outcome in broken[:_MOST_NAMED]
     ]
     if len(broken) > _MOST_NAMED:
@@ -46,8 +47,8 @@ def _come_out(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime)
     return promises, links_of(held.document, others, now).outcome(promises)
 
 
-def _said(one: Promise, outcome: Outcome, now: datetime) -> str:
+def _said(one: Promise, outcome: Outcome, now: datetime, deadline: datetime) -> str:
     would_get = one.left_bits - outcome.lacks[one.transfer]
-    needs, left = (bit_rate(int(one.needs_bps(bits, now))) for bits in (one.left_bits, would_get))
+    needs, left = (bit_rate(round(one.needs_bps(bits, now))) for bits in (one.left_bits, would_get))
     links = ", ".join(one.path.links)
-    return f"its deadline, {one.deadline:%Y-%m-%d %H:%M} UTC, needs {needs}, and {left} of {links} would be left for it"
+    return f"its deadline, {utc(deadline)}, needs {needs}, and {left} of {links} would be left for it"

@@ -20,7 +20,7 @@ AHEAD: Final = 1.05
 """What is promised above the content, for what travels with it."""
 MOST_AHEAD: Final = timedelta(days=3660)
 """How far is looked."""
-_BEFORE: Final = timedelta(seconds=2)
+BEFORE: Final = timedelta(seconds=2)
 """So long before its deadline content is to be there: a transfer begins and ends with messages, and with a receipt."""
 _PART: Final = 4
 """And at most this part of the time that is left."""
@@ -58,7 +58,7 @@ class Verdict:
 
 def aimed_at(deadline: datetime, now: datetime) -> datetime:
     """Return by when content is to be there, so that all is done by a deadline."""
-    return deadline - min(_BEFORE, max(timedelta(), deadline - now) / _PART)
+    return deadline - min(BEFORE, max(timedelta(), deadline - now) / _PART)
 
 
 def judge(document: m.QosDocument, asked: Promise, others: Sequence[Other], now: datetime) -> Verdict:

@@ -195,7 +195,7 @@ class Endpoints:
         return _HOUR if left.reason else None
 
     def _counted(self, node: NodeRow) -> bool:
-        """Count an endpoint of a node that is made or changed, unless that are too many in this hour."""
+        """Count an endpoint of a node that is made or changed, unless there are too many in this hour."""
         limits = {f"endpoints:{node.id}": Limit(MOST_AN_HOUR, _HOUR)}
         return self._changes.attempt(limits, self._core.steady()) is None
 

@@ -206,10 +206,13 @@ impl Link {
 
     /// As [`Link::tell`], if there is room: what finds none is dropped.
     pub(super) fn tell_now(&self, message: to_node::Message) {
-        let _ = self.out.try_send(Ok(ToNode {
+        let told = self.out.try_send(Ok(ToNode {
             call: 0,
             message: Some(message),
         }));
+        if told.is_err() {
+            tracing::debug!("a node was not told: it takes no more messages now, or has gone");
+        }
     }
 
     /// Sends a request and waits for its answer.
