@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.house import House, leave_old_copies
 
 LONG_MS = 60_000
@@ -124,6 +124,32 @@ def test_a_request_is_found_by_its_words_and_day_and_dropped_when_nobody_wants_i
     page.get_by_role("button", name="Drop this request").click()
     expect(page.get_by_text("Dropped", exact=True).first).to_be_visible()
     assert ada.call("GET", f"/plans/{plan}")["state"] == "dropped"
+
+
+def test_words_that_rest_after_a_page_was_left_take_nobody_back_to_it(house: House) -> None:
+    ada = house.people["ada"]
+    plan = str(ada.call("POST", "/plans", {"words": "copy krios1:/run42 over to nowhere, left"})["id"])
+    ada.call("GET", f"/plans/{plan}?wait_s=30")
+    page = house.page("ada", "/requests")
+    link = page.get_by_role("row").filter(has_text=plan).get_by_role("link").first
+    expect(link).to_be_visible()
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(f"**/api/v1/plans/{plan}*", hold)
+    page.clock.install()
+    page.get_by_label("Find").fill("nowhere")
+    link.click()
+    expect(page).to_have_url(re.compile(f"/plans/{plan}$"))
+    page.clock.run_for(1000)
+    expect(page).to_have_url(re.compile(f"/plans/{plan}$"))
+    for route in held:
+        route.continue_()
+    page.unroute_all()
+    expect(page.get_by_role("button", name="Drop this request")).to_be_visible()
+    assert held
 
 
 def test_a_requester_declines_their_own_plan(house: House) -> None:

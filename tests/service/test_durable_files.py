@@ -1,7 +1,8 @@
 """What the service must remember over a loss of power is durable: the file before its name, and then the folder."""
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -13,21 +14,25 @@ pytestmark = pytest.mark.anyio
 
 
 class Recorder:
-    """Writes down what is synced and what gets a name, in order; everything is done all the same."""
+    """Writes down what each thread syncs and names, in order; everything is done all the same.
+
+    Files that were synced are kept open, so that no later one gets the same inode.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.done: list[tuple[str, int]] = []
-        self.names: dict[str, int] = {}
+        self.done: dict[int, list[tuple[str, int]]] = {}
+        self.kept: list[int] = []
         fsync, rename, link = os.fsync, os.rename, os.link
 
         def synced(descriptor: int) -> None:
             fsync(descriptor)
-            self.done.append(("sync", os.fstat(descriptor).st_ino))
+            self.kept.append(os.dup(descriptor))
+            self._note("sync", os.fstat(descriptor).st_ino)
 
         def named(give: Callable[..., None]) -> Callable[..., None]:
             def wrapped(source: str | Path, target: str | Path, **options: object) -> None:
                 give(source, target, **options)
-                self.done.append(("name", Path(target).stat().st_ino))
+                self._note("name", Path(target).stat().st_ino)
 
             return wrapped
 
@@ -35,23 +40,33 @@ class Recorder:
         monkeypatch.setattr(os, "rename", named(rename))
         monkeypatch.setattr(os, "link", named(link))
 
+    def _note(self, what: str, inode: int) -> None:
+        self.done.setdefault(threading.get_ident(), []).append((what, inode))
+
     def is_durable(self, path: Path) -> bool:
-        """Whether the content was synced before the file got a later name, if it did, and the folder at once."""
+        """Whether the content was synced before the file got a later name, if it did, and the folder at once.
+
+        That is asked of the thread that did it first: another may sync files of its own at the same time.
+        """
         file, folder = path.stat().st_ino, path.parent.stat().st_ino
-        if ("sync", file) not in self.done:
+        done = next((its for its in self.done.values() if ("sync", file) in its), None)
+        if done is None:
             return False
-        start = content = self.done.index(("sync", file))
-        if ("name", file) in self.done:
-            start = self.done.index(("name", file))
-        return content <= start and self.done[start + 1] == ("sync", folder)
+        start = content = done.index(("sync", file))
+        if ("name", file) in done:
+            start = done.index(("name", file))
+        return content <= start and done[start + 1 : start + 2] == [("sync", folder)]
 
 
 @pytest.fixture
-async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+async def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Recorder]:
     """What is recorded of a service from its first start to its end."""
     recorder = Recorder(monkeypatch)
     async with started_site(tmp_path):
-        return recorder
+        pass
+    yield recorder
+    for descriptor in recorder.kept:
+        os.close(descriptor)
 
 
 @pytest.mark.parametrize("name", ["authority.key", "pepper.key", "audit-heads.jsonl"])

@@ -14,6 +14,7 @@ import { count } from "../format/units";
 import { t, tn } from "../i18n";
 import { Listing } from "../ui/Listing";
 import { Empty, Failure, Page, Time } from "../ui/basics";
+import { useStaying } from "../ui/staying";
 import { who } from "../ui/who";
 import classes from "../ui/Table.module.css";
 
@@ -22,10 +23,11 @@ const route = getRouteApi("/app/audit");
 export function Audit() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   const events = useSuspenseInfiniteQuery(auditQuery(filter));
   const verify = useMutation({ mutationFn: () => answer(api.GET("/api/v1/audit/verify")) });
   const set = useDebouncedCallback((part: { kind?: string; person?: string }) => {
-    void navigate({ search: (old) => ({ ...old, ...part }), replace: true });
+    if (staying()) void navigate({ search: (old) => ({ ...old, ...part }), replace: true });
   }, 300);
   const shown = events.data.pages.flatMap((page) => page.items);
   return (

@@ -18,6 +18,7 @@ import type { NewView } from "../router";
 import { t, tData } from "../i18n";
 import { Act, Card, Failure, Page } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useStaying } from "../ui/staying";
 
 const route = getRouteApi("/app/new");
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -41,6 +42,7 @@ interface Made {
 export function NewTransfer() {
   const { view = "words", plan, answers, ...address } = route.useSearch();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   const client = useQueryClient();
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: endpoints } = useSuspenseQuery(endpointsQuery);
@@ -65,6 +67,7 @@ export function NewTransfer() {
     }
   }
   const write = (next: Asked, shown: Made | null, more: { view?: NewView; replace: boolean }) => {
+    if (!staying()) return;
     const kept = shown?.of === sameRequest(next) ? shown.plan : undefined;
     // Until a plan is made, its words answer the questions of the plan that they came from.
     const search = { ...toSearch(next), plan: kept, answers: shown === made ? answers : undefined };

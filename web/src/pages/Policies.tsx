@@ -9,6 +9,7 @@ import { Examples } from "../policies/Examples";
 import { Propose } from "../policies/Propose";
 import { Act, Empty, Page } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useStaying } from "../ui/staying";
 import { Publish } from "../versions/Publish";
 import { History, Version } from "../versions/Versions";
 import classes from "../ui/Table.module.css";
@@ -18,6 +19,7 @@ const route = getRouteApi("/app/policies");
 export function Policies() {
   const { version, edit } = route.useSearch();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: versions } = useSuspenseQuery(policiesQuery);
   const active = versions.find(({ state }) => state === "active");
@@ -37,7 +39,9 @@ export function Policies() {
           key={shown?.version}
           base={shown}
           active={active}
-          done={(made) => void navigate({ search: { version: made }, ignoreBlocker: true })}
+          done={(made) => {
+            if (staying()) void navigate({ search: { version: made }, ignoreBlocker: true });
+          }}
           close={() => void navigate({ search: { version } })}
         />
       )}

@@ -14,6 +14,7 @@ import { qosQuery, qosSeriesKey, qosVersionsQuery } from "../quality/queries";
 import { grown, type Taken } from "../quality/series";
 import { Act, Page } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
+import { useStaying } from "../ui/staying";
 import { Publish } from "../versions/Publish";
 import { History, Version } from "../versions/Versions";
 import classes from "../ui/Table.module.css";
@@ -23,6 +24,7 @@ const route = getRouteApi("/app/qos");
 export function Quality() {
   const { version, edit } = route.useSearch();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   const client = useQueryClient();
   const { data: me } = useSuspenseQuery(meQuery);
   const { data: qos, dataUpdatedAt: readAt } = useSuspenseQuery(qosQuery);
@@ -48,7 +50,9 @@ export function Quality() {
           key={shown?.version}
           base={shown}
           active={active}
-          done={(made) => void navigate({ search: { version: made }, ignoreBlocker: true })}
+          done={(made) => {
+            if (staying()) void navigate({ search: { version: made }, ignoreBlocker: true });
+          }}
           close={() => void navigate({ search: { version } })}
         />
       ) : (

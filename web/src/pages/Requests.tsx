@@ -13,6 +13,7 @@ import { Filters } from "../ui/Filters";
 import { Empty, Failure, Loading, Page, Recent } from "../ui/basics";
 import { Prose } from "../ui/Prose";
 import { DecisionBadge, PlanBadge } from "../ui/state";
+import { useStaying } from "../ui/staying";
 import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/requests");
@@ -20,6 +21,7 @@ const route = getRouteApi("/app/requests");
 export function Requests() {
   const filter = route.useSearch();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   // The days of a filter are those of the zone that is chosen.
   useZone();
   const list = useInfiniteQuery(myPlansQuery(filter));
@@ -28,7 +30,13 @@ export function Requests() {
   return (
     <Page title={t("nav.requests")} lead={t("requests.lead")}>
       <search className={classes.filters}>
-        <Filters filter={filter} placeholder={t("requests.find.placeholder")} go={(changed, typed) => void navigate({ search: (old) => ({ ...old, ...changed }), replace: typed })} />
+        <Filters
+          filter={filter}
+          placeholder={t("requests.find.placeholder")}
+          go={(changed, typed) => {
+            if (staying()) void navigate({ search: (old) => ({ ...old, ...changed }), replace: typed });
+          }}
+        />
       </search>
       {list.isPending && <Loading />}
       {list.isError && <Failure error={list.error} again={() => void list.refetch()} />}

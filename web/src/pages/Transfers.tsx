@@ -18,6 +18,7 @@ import { whyNot } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
 import { TransferBadge } from "../ui/state";
+import { useStaying } from "../ui/staying";
 import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/transfers");
@@ -27,6 +28,7 @@ export function Transfers() {
   // The days of a filter are those of the zone that is chosen.
   useZone();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   const { data: me } = useSuspenseQuery(meQuery);
   const list = useInfiniteQuery(transfersQuery({ state, ...filter }));
   const { data: counts } = useQuery(transferCountsQuery(filter));
@@ -76,7 +78,9 @@ export function Transfers() {
         <Filters
           filter={filter}
           placeholder={t("transfers.find.placeholder")}
-          go={(changed, typed) => void navigate({ search: (old) => ({ ...old, ...changed }), replace: typed })}
+          go={(changed, typed) => {
+            if (staying()) void navigate({ search: (old) => ({ ...old, ...changed }), replace: typed });
+          }}
         />
         <Text c="dimmed" size="sm" aria-live="polite">
           {counts !== undefined && howMany(counts, state)}

@@ -14,6 +14,7 @@ import { ownTuning } from "../quality/tuning";
 import { refusal } from "../ui/permissions";
 import { useProof } from "../ui/proof";
 import { Prose } from "../ui/Prose";
+import { useStaying } from "../ui/staying";
 import { tell } from "../ui/toasts";
 import { ofPlan } from "../probe/asked";
 import { fromIntent, toAddress } from "./intent";
@@ -31,12 +32,14 @@ interface Props {
 
 export function RequesterActions({ plan, stale, alone = false }: Props) {
   const navigate = useNavigate();
+  const staying = useStaying();
   const client = useQueryClient();
   const start = useMutation({
     mutationFn: ({ digest }: { digest: string; then: "follow" | "ask" }) => answer(api.POST("/api/v1/transfers", { body: { plan_digest: digest } })),
     onSuccess: async (transfer, { then }) => {
       await client.invalidateQueries({ queryKey: ["transfers"] });
       tell(t("plan.started"));
+      if (!staying()) return;
       // The words stay where they were, to be changed into those of the next one.
       if (then === "follow") await navigate({ to: "/transfers/$transfer", params: { transfer: transfer.id } });
       else await navigate(probing(plan) ?? { to: "/new", search: asAsked(plan) });

@@ -11,6 +11,7 @@ import { t } from "../i18n";
 import { given } from "../plan/intent";
 import { TuningFields } from "../quality/TuningFields";
 import { Act, Failure } from "../ui/basics";
+import { useStaying } from "../ui/staying";
 import { known, requestOf, secondsOf, sizeOf, USUAL, type Address, type Asked, type ProbeRequest } from "./asked";
 
 interface Props {
@@ -41,11 +42,14 @@ export function ProbeForm({ asked, endpoints, blocked, open, close }: Props) {
 
 function Form({ asked: address, endpoints, blocked }: Pick<Props, "endpoints" | "blocked"> & { asked: Address }) {
   const navigate = useNavigate();
+  const staying = useStaying();
   const [asked, setAsked] = useState<Asked>(() => ({ ...USUAL, ...address, source: known(address.source, endpoints), destination: known(address.destination, endpoints) }));
   const change = (part: Partial<Asked>) => setAsked((old) => ({ ...old, ...part }));
   const plan = useMutation({
     mutationFn: (request: ProbeRequest) => answer(api.POST("/api/v1/plans", { body: request })),
-    onSuccess: ({ id }) => navigate({ to: "/plans/$plan", params: { plan: id } }),
+    onSuccess: async ({ id }) => {
+      if (staying()) await navigate({ to: "/plans/$plan", params: { plan: id } });
+    },
   });
   const { request, lacks } = requestOf(asked);
   return (

@@ -13,6 +13,7 @@ import { fromIntent, toAddress, written } from "../plan/intent";
 import { ofPlan } from "../probe/asked";
 import { Act, Failure } from "../ui/basics";
 import { refusal } from "../ui/permissions";
+import { useStaying } from "../ui/staying";
 import { tell } from "../ui/toasts";
 import { askedBefore, planAgain } from "./again";
 import { Reasoned } from "./Reasoned";
@@ -95,14 +96,19 @@ export function Controls({ transfer }: { transfer: Transfer }) {
 function Again({ transfer }: { transfer: Transfer }) {
   const client = useQueryClient();
   const navigate = useNavigate();
+  const staying = useStaying();
   const run = useMutation({
     mutationFn: () => planAgain(client, transfer),
-    onSuccess: ({ id }) => navigate({ to: "/plans/$plan", params: { plan: id } }),
+    onSuccess: async ({ id }) => {
+      if (staying()) await navigate({ to: "/plans/$plan", params: { plan: id } });
+    },
   });
   const change = useMutation({
     mutationFn: () => askedBefore(client, transfer),
-    onSuccess: ({ intent, probe, tuning }) =>
-      navigate(probe === null ? { to: "/new", search: { view: "form", form: toAddress(fromIntent(intent, tuning)) } } : { to: "/endpoints", search: { probe: ofPlan(intent, probe, tuning) } }),
+    onSuccess: async ({ intent, probe, tuning }) => {
+      if (!staying()) return;
+      await navigate(probe === null ? { to: "/new", search: { view: "form", form: toAddress(fromIntent(intent, tuning)) } } : { to: "/endpoints", search: { probe: ofPlan(intent, probe, tuning) } });
+    },
   });
   // The service refuses to make a copy of a probe's places; here a probe is asked for anew as one.
   const blocked = transfer.probe && transfer.ended != null ? null : refusal(transfer, "run_again");
