@@ -85,9 +85,14 @@ _APPROVERS: Final[Mapping[str, str]] = {
 }
 _SEARCHED: Final[Mapping[str, str]] = {
     "transfers by a word that most have": "transfers?search=data",
-    "transfers by a word that few have": "transfers?search=abcdef&limit=1",
+    "transfers by a word that one has": "transfers?search={rare}",
+    "transfers by a word that none has": "transfers?search=abcdef",
+    "transfers by two words, of which one is rare": "transfers?search=archive+{rare}",
+    "transfers of a person by a word": "transfers?search={rare}&person=person+1",
+    "counts of a word that one has": "transfers/counts?search={rare}",
+    "plans of a person by a word that none has": "plans?person=person+1&search=abcdef",
 }
-"""A search looks at the newest 200,000 rows, one by one, and then says how far it came: shown, and without a target."""
+"""Words, by the index and row after row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +137,7 @@ def measure_lists(home: Path, *, filling: Filling, calls: int, postgresql: bool,
     say(f"| call | {' | '.join(_FIGURES)} | |\n| --- |{' --- |' * (len(_FIGURES) + 1)}")
     for call, figures in found.items():
         over = ", ".join(name for name, figure in figures.items() if "p99" in name and figure > TARGET_MS)
-        said = "" if call in _SEARCHED or not over else f"over {TARGET_MS}: {over}"
+        said = f"over {TARGET_MS}: {over}" if over else ""
         say(f"| {call} | {' | '.join(f'{figure:.1f}' for figure in figures.values())} | {said} |")
     say(json.dumps(watchers))
 
@@ -201,8 +206,10 @@ async def _measure(
         stewart = await _known(site, people, "stewart", "requester", "approver")
         await site.ada.port.update_person(stewart.principal.id, m.PersonUpdate(groups=[GROUP]))
         until = datetime.fromisoformat(filled.until).replace(microsecond=0) - timedelta(days=180)
+        oldest = (await olga.port.transfers(order="oldest", limit=1))[0]
         words = {
             "transfer": filled.transfer,
+            "rare": oldest.id[3:9],
             "beginning": filled.transfer[:20],
             "plan": filled.plan,
             "since": (until - timedelta(days=30)).isoformat().replace("+", "%2B"),
@@ -244,9 +251,7 @@ async def _call(
                 answer = await client.get(path)
                 wall_ms = (perf_counter() - begin) * 1000
                 ran_ms, waited_ms = ((now - then) / 1e6 for now, then in zip(processors.used(), before, strict=True))
-                if not (name in _SEARCHED and answer.status_code == httpx2.codes.UNPROCESSABLE_CONTENT):
-                    # A search that was not through says so.
-                    answer.raise_for_status()
+                answer.raise_for_status()
                 if turn >= _WARM_UP:
                     # What waits beside the call counts, too: it has taken no less than it ran.
                     times[name].append((wall_ms, max(wall_ms - waited_ms, min(ran_ms, wall_ms)), ran_ms))

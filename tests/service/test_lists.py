@@ -17,6 +17,7 @@ from tests.service.refusals import refused
 from tests.service.test_listing import moved
 
 from headrace.api.access.acting import Acting
+from headrace.api.planning import found
 from headrace.api.planning.plan_ways import Rights
 from headrace.api.planning.whose import Narrowed
 from headrace.api.settings import Settings
@@ -403,7 +404,11 @@ def steps_of(store: URL, statement: str, parameters: Any) -> int:  # noqa: ANN40
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("each_store", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("filled", [6000], indirect=True)
-async def test_what_fits_is_found_without_passing_all_that_does_not(filled: Site) -> None:
+async def test_what_fits_is_found_without_passing_all_that_does_not(
+    filled: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(found, "LOOKED_AT_FIRST", 50)
+    rare = rows(filled, "transfers")[7]["source"].rpartition("/")[2]
     olga, stewart = await overseer(filled), await steward(filled)
     otto = await filled.person("otto", "approver")
     _, assistant = await filled.ada.token("transfer:read", agent="scribe")
@@ -444,6 +449,11 @@ async def test_what_fits_is_found_without_passing_all_that_does_not(filled: Site
         "own transfers of no endpoint": (filled.ada.port, lambda port: port.transfers(endpoint="nowhere")),
         "own transfers of no label": (filled.ada.port, lambda port: port.transfers(label="site=south")),
         "counts of no endpoint": (filled.ada.port, lambda port: port.transfer_counts(endpoint="nowhere")),
+        "transfers by a word that an old one holds": (olga.port, lambda port: port.transfers(search=rare)),
+        "the oldest transfers by it": (olga.port, lambda port: port.transfers(search=rare, order="oldest")),
+        "counts of it": (olga.port, lambda port: port.transfer_counts(search=rare)),
+        "own transfers by it": (filled.ada.port, lambda port: port.transfers(search=rare)),
+        "own plans by a word that none holds": (filled.ada.port, lambda port: port.plans(search="quartz")),
         "inbox": (stewart.port, lambda port: port.plans(awaiting_me=True)),
         "counts of the inbox": (stewart.port, lambda port: port.plan_counts()),
     }

@@ -35,6 +35,7 @@ from headrace.api.store.tables_site import (
     TokenRow,
     UsedNonceRow,
 )
+from headrace.api.store.text_index import is_of_the_index
 from headrace.auth import LastAdmin, PersonRecord, Role
 from headrace.client import models as m
 from headrace.guardrails import SigningKey
@@ -43,7 +44,9 @@ from headrace.guardrails import SigningKey
 def test_the_migrations_make_exactly_the_models(each_store: URL) -> None:
     engine = create_engine(each_store)
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": False})
+        # The index of words in texts is the store's own; that it is there and right, searches show.
+        opts = {"compare_type": False, "include_name": lambda name, *_: name is None or not is_of_the_index(name)}
+        context = MigrationContext.configure(connection, opts=opts)
         assert compare_metadata(context, Base.metadata) == []
     engine.dispose()
 

@@ -12,7 +12,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.paging import MAX_COUNTED
 from headrace.api.people.proofs import strength_of
-from headrace.api.planning.found import EVERYTHING, Columns, Found
+from headrace.api.planning.found import EVERYTHING, Columns, Found, Searched
 from headrace.api.planning.plan_steps import (
     CarriedOut,
     PlanStatus,
@@ -146,6 +146,8 @@ class Plans:
         """List plans, newest (or oldest) first: the caller's, somebody's, or others' that wait for the caller."""
         # To an assistant, a hit would tell a name that may be withheld.
         looked_at: Columns = [] if caller.principal.agent else [PlanRow.words, PlanRow.requester_name, _SENTENCE]
+        # A sentence is part of a text of some 10 KB.
+        searched = Searched(PlanRow, "pl_", looked_at, indexed=caller.principal.agent is None, of_each=10)
 
         async def look(tx: Tx) -> m.Page[m.Plan]:
             known = await whose.known(tx)
@@ -161,14 +163,13 @@ class Plans:
             if after:
                 last = await self.row(tx, caller, after)
                 ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
-            edge = await found.edge(tx, ways, newest=newest)
-            ways = [way.where(*found.words(PlanRow.id, looked_at)) for way in ways]
-            if edge is not None:
-                ways = [way.where(way.created > edge if newest else way.created < edge) for way in ways]
             shown = _SHOWN_TO_AGENTS if caller.principal.agent else _SHOWN
-            page = rows_of(shown, PlanRow.id, ways, limit + 1, newest=newest)
+
             # With what is shown of a `PlanRow`: making such objects takes longer than finding the rows.
-            rows: Sequence[PlanRow] = await tx.named(page)
+            async def read(ways: Sequence[Way[str]]) -> Sequence[PlanRow]:
+                return await tx.named(rows_of(shown, PlanRow.id, ways, limit + 1, newest=newest))
+
+            rows, edge = await found.read(tx, searched, ways, read, lambda rows: len(rows) > limit, newest=newest)
             found.require_through(edge, len(rows), limit, newest=newest)
             items = await self._views(tx, caller, rows[:limit])
             more = len(rows) > limit or edge is not None

@@ -13,6 +13,7 @@ from headrace.api.store import tables_site, tables_work
 from headrace.api.store.address import dialect_of, shown
 from headrace.api.store.base import Base
 from headrace.api.store.migrate import migrate, require_current
+from headrace.api.store.text_index import is_of_the_index
 
 assert {tables_site.NodeRow, tables_work.PlanRow}  # noqa: S101 - importing the tables fills the metadata
 
@@ -63,7 +64,8 @@ def in_use(url: URL) -> bool:
 
 
 def _refuse_rows(connection: Connection, target: URL) -> None:
-    for name in sorted(set(inspect(connection).get_table_names()) - {_REVISION}):
+    names = set(inspect(connection).get_table_names()) - {_REVISION}
+    for name in sorted(name for name in names if not is_of_the_index(name)):
         if connection.execute(select(text("1")).select_from(Table(name, MetaData())).limit(1)).first() is not None:
             message = f"`{shown(target)}` is in use: its table `{name}` holds rows; give an empty database"
             raise CannotStart(message)

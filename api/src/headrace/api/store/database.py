@@ -56,6 +56,11 @@ class Tx:
         self._gathered: dict[Writer, list[Mapping[str, Any]]] = {}
         self.info = session.info
 
+    @property
+    def dialect(self) -> str:
+        """Which store it is: `sqlite` or `postgresql`."""
+        return self._connection.sql.dialect.name
+
     @overload
     async def execute(self, statement: TypedReturnsRows[*_Ts], values: Values = None) -> Result[*_Ts]: ...
 

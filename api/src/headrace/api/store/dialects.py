@@ -8,7 +8,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction, ReturnTypeFromArgs
 
-__all__ = ["as_json", "insert", "least"]
+__all__ = ["as_json", "by_value", "insert", "least", "texts_of"]
 # `insert ... on conflict` is written alike by both, and SQLAlchemy's of PostgreSQL compiles for either.
 
 
@@ -21,6 +21,22 @@ class least(ReturnTypeFromArgs[Any]):  # noqa: N801 - the name of the function
 @compiles(least, "sqlite")
 def _least_on_sqlite(element: least, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
     return f"min{compiler.process(element.clause_expr, **options)}"
+
+
+class by_value(ReturnTypeFromArgs[Any]):  # noqa: N801 - as above
+    """A column as it is, by whose indexes SQLite looks for nothing: it has no figures that tell which is the best."""
+
+    inherit_cache = True
+
+
+@compiles(by_value, "sqlite")
+def _by_value_on_sqlite(element: by_value, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"+{compiler.process(element.clauses, **options)}"
+
+
+@compiles(by_value, "postgresql")
+def _by_value_on_postgresql(element: by_value, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return compiler.process(element.clauses, **options)
 
 
 class as_json(GenericFunction[Any]):  # noqa: N801 - as above
@@ -38,3 +54,19 @@ def _as_json_on_sqlite(element: as_json, compiler: SQLCompiler, **options: Any) 
 @compiles(as_json, "postgresql")
 def _as_json_on_postgresql(element: as_json, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
     return f"{compiler.process(element.clause_expr, **options)}::json"
+
+
+class texts_of(GenericFunction[Any]):  # noqa: N801 - as above
+    """The rows `value` of a JSON list of texts: one parameter, whatever the number of texts."""
+
+    inherit_cache = True
+
+
+@compiles(texts_of, "sqlite")
+def _texts_of_on_sqlite(element: texts_of, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"json_each{compiler.process(element.clause_expr, **options)}"
+
+
+@compiles(texts_of, "postgresql")
+def _texts_of_on_postgresql(element: texts_of, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"json_array_elements_text(CAST({compiler.process(element.clauses, **options)} AS json))"

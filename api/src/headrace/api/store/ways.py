@@ -6,13 +6,17 @@ its own, gives as many rows as the page needs, and the first of all of them are 
 its length, not on how many rows fit.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, TypeVar, TypeVarTuple
+from typing import Any, Final, Generic, TypeVar, TypeVarTuple, cast
 
-from sqlalchemy import ColumnElement, Select, or_, select, union
+from sqlalchemy import Column, ColumnElement, Select, literal, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.sql.visitors import replacement_traverse
+
+from headrace.api.store.dialects import by_value, texts_of
 
 _Id = TypeVar("_Id", str, int)
 _Shown = TypeVarTuple("_Shown")
@@ -31,6 +35,18 @@ class Way(Generic[_Id]):
     def where(self, *conditions: ColumnElement[bool]) -> "Way[_Id]":
         """Narrow it."""
         return Way(self.rows.where(*conditions), self.id, self.created)
+
+    def among(self, ids: Sequence[_Id]) -> "Way[_Id]":
+        """Narrow it to rows with these ids, by which they are looked for, and by nothing else."""
+        table = self.id.class_.__table__
+
+        def plain(element: Any, **_: Any) -> Any:  # noqa: ANN401 - SQLAlchemy's
+            is_its = isinstance(element, Column) and element.table is table and element.key != self.id.key
+            return by_value(element) if is_its else None
+
+        rows = cast("Select[Any]", replacement_traverse(self.rows, {}, plain))
+        listed = select(texts_of(literal(json.dumps(list(ids)))).table_valued("value").c.value)
+        return Way(rows, self.id, self.created).where(self.id.in_(listed))
 
     def beyond(self, created: datetime, id_: _Id, *, newest: bool) -> "Way[_Id]":
         """Narrow it to what comes after one row."""

@@ -13,7 +13,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import progress_of, wait_for
 from headrace.api.paging import MAX_COUNTED, page_of
-from headrace.api.planning.found import EVERYTHING, Columns, Found
+from headrace.api.planning.found import EVERYTHING, Columns, Found, Searched
 from headrace.api.planning.plan_ways import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted, tells_places
 from headrace.api.planning.whose import ANYBODYS, Narrowed, Narrowing
@@ -125,15 +125,23 @@ class Transfers:
         async def look(tx: Tx) -> "tuple[_Facts, bool]":
             last = await self._row(tx, caller, after) if after else None
             rights, known = rights_of(caller), await whose.known(tx)
-            page, edge = _first_page(rights, known, tuple(states), limit + 1, newest), None
-            if last is not None or found != EVERYTHING:
+
+            # With what is shown of a `TransferRow`: making such objects takes longer than finding the rows.
+            async def read(ways: Sequence[Way[str]]) -> Sequence[TransferRow]:
+                return await tx.named(rows_of(_SHOWN, TransferRow.id, ways, limit + 1, newest=newest))
+
+            if last is None and found == EVERYTHING:
+                rows: Sequence[TransferRow] = await tx.named(
+                    _first_page(rights, known, tuple(states), limit + 1, newest)
+                )
+                edge = None
+            else:
                 ways = [found.made(way) for way in ways_to(rights, known, states)]
                 if last is not None:
                     ways = [way.beyond(last.created, last.id, newest=newest) for way in ways]
-                ways, edge = await _searched(tx, ways, caller, found, newest=newest)
-                page = rows_of(_SHOWN, TransferRow.id, ways, limit + 1, newest=newest)
-            # With what is shown of a `TransferRow`: making such objects takes longer than finding the rows.
-            rows: Sequence[TransferRow] = await tx.named(page)
+                rows, edge = await found.read(
+                    tx, _searched(caller), ways, read, lambda rows: len(rows) > limit, newest=newest
+                )
             found.require_through(edge, len(rows), limit, newest=newest)
             return await self._facts(tx, caller, rows[:limit]), len(rows) > limit or edge is not None
 
@@ -151,12 +159,22 @@ class Transfers:
 
         async def look(tx: Tx) -> tuple[dict[m.TransferState, int], datetime | None]:
             rights, known = rights_of(caller), await whose.known(tx)
-            count, edge = _first_counted(rights, known), None
-            if found != EVERYTHING:
+
+            async def counted_by(count: Select[str, int]) -> Sequence[tuple[str, int]]:
+                return [(state, number) for state, number in await tx.execute(count)]
+
+            async def read(ways: Sequence[Way[str]]) -> Sequence[tuple[str, int]]:
+                return await counted_by(_counted(ways))
+
+            if found == EVERYTHING:
+                counted: Sequence[tuple[str, int]] = await counted_by(_first_counted(rights, known))
+                edge = None
+            else:
                 ways = [found.made(way) for way in ways_to(rights, known, ())]
-                ways, edge = await _searched(tx, ways, caller, found)
-                count = _counted(ways)
-            return {m.TransferState(state): number for state, number in await tx.execute(count)}, edge
+                counted, edge = await found.read(
+                    tx, _searched(caller), ways, read, lambda rows: sum(number for _, number in rows) > MAX_COUNTED
+                )
+            return {m.TransferState(state): number for state, number in counted}, edge
 
         by_state, edge = await self._parts.core.database.look(look)
         total = sum(by_state.values())
@@ -512,21 +530,15 @@ class _Facts:
     """Those whose names are withheld from the caller."""
 
 
-async def _searched(
-    tx: Tx, ways: Sequence[Way[str]], caller: Caller, found: Found, *, newest: bool = True
-) -> tuple[list[Way[str]], datetime | None]:
-    """Narrow ways by words in id, places and the requester's name; returns also where that ends, if it does."""
+def _searched(caller: Caller) -> Searched:
+    """Return what a search looks at: places, and the requester's name."""
     looked_at: Columns = [TransferRow.requester_name]
     agent = caller.principal.agent
     own = and_(TransferRow.requester == caller.principal.id, TransferRow.agent == agent)
     for place in (TransferRow.source, TransferRow.destination):
         # To an assistant, a hit in what it did not plan itself would tell a name that may be withheld.
         looked_at = [*looked_at, place if agent is None else case((own, place), else_="")]
-    edge = await found.edge(tx, ways, newest=newest)
-    ways = [way.where(*found.words(TransferRow.id, looked_at)) for way in ways]
-    if edge is None:
-        return ways, None
-    return [way.where(way.created > edge if newest else way.created < edge) for way in ways], edge
+    return Searched(TransferRow, "tr_", looked_at, indexed=agent is None)
 
 
 @lru_cache(_KEPT_PAGES)
