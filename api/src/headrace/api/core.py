@@ -13,6 +13,7 @@ from headrace.api.events.reactions import Reactions
 from headrace.api.jobs.port import Jobs
 from headrace.api.settings import Settings
 from headrace.api.store import Database
+from headrace.api.underway import Underway
 from headrace.engine import Hub
 
 
@@ -34,4 +35,5 @@ class Core:
     outbox: Outbox
     jobs: Jobs
     hub: Hub
+    underway: Underway
     folder: OwnFolder

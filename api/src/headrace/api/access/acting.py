@@ -440,7 +440,7 @@ class Acting:
             if not checked.valid or checked.document is None:
                 return checked
             core, held = self._do.submissions.parts.core, self._do.qos.in_force
-            broken = await broken_promises(core.database, held, checked.document, core.clock())
+            broken = await broken_promises(core, held, checked.document, core.clock())
             return checked.model_copy(update={"warnings": broken})
 
     async def propose_qos(self, text: m.QosText) -> m.QosVersion:

@@ -78,6 +78,7 @@ from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.submit import Submissions
 from headrace.api.transfers.throughput import Throughput
+from headrace.api.underway import Underway
 from headrace.auth import (
     LOOK_ISSUERS_S,
     Authenticator,
@@ -126,11 +127,9 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     broker = Broker(settings.max_watchers, settings.max_watchers_of_one, settings.max_watchers_of_token)
     outbox = Outbox(database, broker, clock)
     jobs = LocalJobs(database, clock)
-    strangers = Strangers(database, audit, steady)
-    doubt = ClockDoubt(clock, steady, folder)
-    core = Core(
-        database, audit, strangers, clock, steady, doubt, settings, broker, Reactions(), outbox, jobs, hub, folder
-    )
+    strangers, doubt = Strangers(database, audit, steady), ClockDoubt(clock, steady, folder)
+    ways = broker, Reactions(), outbox, jobs, hub, Underway()
+    core = Core(database, audit, strangers, clock, steady, doubt, settings, *ways, folder)
     nodes = Nodes(core, key.public)
     doubt.votes = nodes.clock_votes
     hub.announce(successions=key.chain.documents, hub_succession=_hub_succession(hub, key))

@@ -11,14 +11,16 @@ from sqlalchemy import Row, select
 
 from headrace.api.caller import Caller
 from headrace.api.clock import full_minute
+from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.policy.calendars import Hours, Timeline
 from headrace.api.policy.forecast import Promise
 from headrace.api.policy.links import Path, path_of
 from headrace.api.policy.promises import AHEAD, BEFORE, MOST_AHEAD, Other, Verdict, aimed_at, judge
 from headrace.api.policy.qos import InForce, node_keys
-from headrace.api.store import Database, Tx
+from headrace.api.store import Tx
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
+from headrace.api.underway import Underway
 from headrace.auth import Scope
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, plural, utc
@@ -46,7 +48,6 @@ _HOLDS: Final = timedelta(seconds=10)
 """For how long a verdict holds, while promises are the same."""
 
 Promises = tuple[tuple[object, ...], ...]
-Rows = Sequence[Row[*tuple[Any, ...]]]
 T = TypeVar("T")
 
 
@@ -66,6 +67,17 @@ class WantedDeadline:
     destination: str
     """Keys of its nodes."""
     rate_bps: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """What stands beside a deadline: what runs, and what has one."""
+
+    keys: Mapping[str, str]
+    """Names of nodes by their keys."""
+    rows: Sequence[Row[*tuple[Any, ...]]]
+    bytes_left: Mapping[str, int]
+    """Of each row, by its id."""
 
 
 class Unjudged(Exception):  # noqa: N818 - says what is the case
@@ -101,9 +113,9 @@ class Admission:
     done before it, in a thread: the transaction only looks whether the promises are still those.
     """
 
-    def __init__(self, database: Database) -> None:
-        """Ask the store."""
-        self._database = database
+    def __init__(self, core: Core) -> None:
+        """Ask the store for promises, and whoever runs transfers for how far they are."""
+        self._core = core
         self._judgement: _Judgement | None = None
 
     async def run(self, change: Callable[[], Awaitable[T]]) -> T:
@@ -122,8 +134,11 @@ class Admission:
 
     async def _judge(self, held: InForce, wanted: WantedDeadline, now: datetime) -> _Judgement:
         """Judge outside of any transaction."""
-        async with self._database.read() as tx:
-            return await _judged(tx, held, wanted, now)
+        async with self._core.database.read() as tx:
+            promises = await _promises(tx, wanted.transfer)
+            others = await read_others(tx, self._core.underway, but=wanted.transfer)
+        verdict = await asyncio.to_thread(_judge, held, others, wanted, now)
+        return _Judgement(held, wanted, promises, verdict)
 
     async def verdict(self, tx: Tx, held: InForce, wanted: WantedDeadline, now: datetime) -> Verdict | None:
         """Return what links say of a deadline within `tx`; nothing where they say nothing. Raises `Unjudged`."""
@@ -214,54 +229,46 @@ async def _promises(tx: Tx, but: str) -> Promises:
     return tuple(tuple(row) for row in await tx.execute(query))
 
 
-async def _judged(tx: Tx, held: InForce, wanted: WantedDeadline, now: datetime) -> _Judgement:
-    """Read what counts, and judge in a thread."""
-    promises, keys = await _promises(tx, wanted.transfer), await node_keys(tx)
-    rows = await rows_of_others(tx, but=wanted.transfer)
-    verdict = await asyncio.to_thread(_judge, held, keys, wanted, rows, now)
-    return _Judgement(held, wanted, promises, verdict)
-
-
-async def rows_of_others(tx: Tx, but: str) -> Rows:
-    """Return what runs, and what has a deadline."""
+async def read_others(tx: Tx, underway: Underway, but: str) -> Others:
+    """Read what runs, and what has a deadline."""
     query = (
         select(*_OF_OTHERS)
         .where(*_COUNTS, TransferRow.id != but)
         .where(TransferRow.deadline.is_not(None) | (TransferRow.state == m.TransferState.RUNNING))
         .order_by(TransferRow.id)
     )
-    return (await tx.execute(query)).all()
+    rows = (await tx.execute(query)).all()
+    return Others(await node_keys(tx), rows, {row.id: underway.bytes_left(row.id, row.progress) for row in rows})
 
 
-def _judge(held: InForce, keys: Mapping[str, str], wanted: WantedDeadline, rows: Rows, now: datetime) -> Verdict:
+def _judge(held: InForce, others: Others, wanted: WantedDeadline, now: datetime) -> Verdict:
     deadline = wanted.deadline or wanted.begins
     aimed = aimed_at(deadline, wanted.begins)
     asked = Promise(
         transfer=wanted.transfer,
         qos_class=wanted.qos_class,
-        path=path_of(held.document, keys, wanted.source, wanted.destination),
+        path=path_of(held.document, others.keys, wanted.source, wanted.destination),
         left_bits=wanted.bytes * 8 * AHEAD,
         begins=wanted.begins,
         deadline=aimed,
         hours=Timeline(held.hours_of(wanted.qos_class, wanted.hours), wanted.begins, wanted.begins + MOST_AHEAD),
         rate_bps=wanted.rate_bps,
     )
-    found = judge(held.document, asked, others_of(held, keys, rows, now), now)
+    found = judge(held.document, asked, others_of(held, others, now), now)
     if found.earliest is None:
         return found
     return replace(found, earliest=deadline if found.earliest <= aimed else found.earliest + BEFORE)
 
 
-def others_of(held: InForce, keys: Mapping[str, str], rows: Rows, now: datetime) -> list[Other]:
+def others_of(held: InForce, others: Others, now: datetime) -> list[Other]:
     """Return what runs over links, and what has a promise there."""
     found = list[Other]()
     timelines: dict[tuple[str, str | None], Timeline] = {}
-    for row in rows:
-        path = path_of(held.document, keys, row.source_node, row.destination_node)
+    for row in others.rows:
+        path = path_of(held.document, others.keys, row.source_node, row.destination_node)
         if not path.links:
             continue
-        progress = m.Progress.model_validate_json(row.progress)
-        left, promise = max(0, progress.bytes_total - progress.bytes_durable) * 8 * AHEAD, None
+        left, promise = others.bytes_left[row.id] * 8 * AHEAD, None
         if row.deadline is not None and row.deadline > now and row.promised != NOT_PROMISED:
             same = row.qos_class, row.hours
             if same not in timelines:

@@ -207,7 +207,7 @@ class Pipeline:
             destination=route.destination.node,
             rate_bps=asked.intent.rate_limit_bps,
         )
-        admission, now = Admission(self._core.database), self._core.clock()
+        admission, now = Admission(self._core), self._core.clock()
 
         async def ask() -> None:
             async with self._core.database.read() as tx:

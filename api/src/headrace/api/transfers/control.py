@@ -39,7 +39,7 @@ class Control:
     async def control(self, caller: Caller, transfer: str, request: m.ControlRequest) -> m.Transfer:
         """Pause, resume, cancel, retry, change rate, class or deadline: one's own transfers, and any for operators."""
         row = await self._transfers.row(caller, transfer)
-        admission = Admission(self._parts.core.database)
+        admission = Admission(self._parts.core)
         await self._parts.signer.with_hours(
             lambda: admission.run(lambda: self._control(caller, row, request, admission))
         )

@@ -52,6 +52,7 @@ class Scheduler:
         parts.core.jobs.every("sweep transfers", parts.core.settings.sweep_s, self._sweep)
         parts.core.jobs.every("keep progress", KEEP_S, self._keep_progress)
         parts.shares.follow(self._runs)
+        parts.core.underway.follow(self.progress)
         parts.core.jobs.every("write throughput", WRITE_S, parts.throughput.write)
         parts.core.jobs.every("remove old throughput", CLEAR_S, parts.core.doubt.unless(parts.throughput.clear))
 

@@ -45,7 +45,7 @@ class Submissions:
 
     async def submit(self, caller: Caller, digest: str) -> m.Transfer:
         """Start the caller's own plan with this digest; a plan that was submitted before answers with its transfer."""
-        admission = Admission(self.parts.core.database)
+        admission = Admission(self.parts.core)
         row = await self.parts.signer.with_hours(lambda: admission.run(lambda: self._submit(caller, digest, admission)))
         # Its nodes are told first; the answer is made while they begin.
         await asyncio.sleep(0)
