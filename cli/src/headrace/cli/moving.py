@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -206,13 +207,21 @@ def again(  # noqa: PLR0913 - one parameter a flag
                 "red",
             )
             return Exit.FAILED
-        # A start that was asked for then has passed.
-        changed = {"source": source or before.intent.source, "destination": destination or before.intent.destination}
-        intent = before.intent.model_copy(update={**changed, "start": None})
+        intent, passed = for_now(before.intent, datetime.now(UTC))
+        changed = {"source": source or intent.source, "destination": destination or intent.destination}
+        intent = intent.model_copy(update=changed)
+        if passed:
+            command.out.note(f"Its {' and '.join(passed)} passed, and is left out: name another if you need one.")
         request = m.PlanRequest(intent=intent, timezone=f.zone(), probe=before.probe, tuning=before.tuning.own())
         return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)
+
+
+def for_now(intent: m.TransferIntent, now: datetime) -> tuple[m.TransferIntent, list[str]]:
+    """Return what was asked for without its times that have passed, and what these were."""
+    passed = [name for name in ("start", "deadline") if (at := getattr(intent, name)) is not None and at <= now]
+    return intent.model_copy(update=dict.fromkeys(passed)), passed
 
 
 def drop(plan: PlanName, *, json: Json = False) -> None:
