@@ -47,6 +47,7 @@ _TIGHT, _LOOSE = 1.2, 6.0
 _ALWAYS_S: Final = 10.0
 """What a deadline leaves at least. The service stores every 10 s how far a transfer is, and judges by that."""
 _SPARE: Final = 0.9
+_TO_END: Final = timedelta(seconds=2)
 _EARLIEST: Final = re.compile(r"promised by (\d{4}-\d\d-\d\d \d\d:\d\d) UTC at the earliest")
 
 
@@ -83,6 +84,8 @@ class Refusal:
     """What the promises of others need: what is left of each by the time that is left."""
     needed: bool
     """The link, given to the earliest deadline first, would not keep it either with a tenth to spare."""
+    needed_to_end: bool
+    """As that, when each is to be there 2 s before its deadline: a transfer begins and ends with messages."""
 
 
 @dataclass(slots=True)
@@ -148,6 +151,9 @@ class Requests:
                 needs_bps=_rate(size, deadline, asked),
                 others_bps=sum(_rate(rest, due, asked) for due, rest in left),
                 needed=not _kept_earliest_first([*left, (deadline, size)], asked),
+                needed_to_end=not _kept_earliest_first(
+                    [(due - _TO_END, rest) for due, rest in [*left, (deadline, size)]], asked
+                ),
             )
         )
         shutil.rmtree(self._site.lab / name)
@@ -258,6 +264,7 @@ def summary(promises: Sequence[Promise], refusals: Sequence[Refusal]) -> dict[st
         "refused": len(refusals),
         "refused though a refusal named it": sum(one.instead for one in refusals),
         "refused without need": sum(not one.needed for one in refusals),
+        "refused without need, with 2 s for messages": sum(not one.needed_to_end for one in refusals),
     }
 
 

@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import update
+from tests.pure.api.qos_texts import LINKED, ON_LINK
 from tests.servers.site import Site
 from tests.service.refusals import refused
+from tests.service.test_qos import put_in_force
 
 from headrace.api.planning import found
 from headrace.api.store.tables_work import TransferRow
@@ -129,6 +131,28 @@ async def test_a_plan_says_what_its_deletes_take_once_some_were_measured_and_bef
     known = await planned_after(measured=measured.model_dump_json())
     assert known.said == "from the last transfer between these nodes"
     assert known.likely_s - unknown.likely_s == 600, "three names, at the 200 s that each of 1,000 took"
+
+
+@pytest.mark.anyio
+async def test_a_plan_takes_no_less_than_its_narrowest_link_lets_through_and_says_so(site: Site) -> None:
+    await moved(site, "set")
+    before = (await site.ada.plan("lab:/set", "archive:/again")).estimate
+    await put_in_force(site, LINKED.replace("80_000_000", "2_000_000"))
+    linked = (await site.ada.plan("lab:/set", "archive:/again")).estimate
+    slower = (await site.ada.plan("lab:/set", "archive:/again", rate_limit_bps=1_000_000)).estimate
+    assert before is not None
+    assert linked is not None
+    assert slower is not None
+    assert (before.likely_s < 4, linked.low_s, slower.low_s) == (True, 4, 8)
+    assert linked.said == f"{before.said}, at the 2.00 Mb/s that uplink lets through"
+    assert slower.said == before.said
+    ceiling = LINKED.replace("80_000_000", "2_000_000").replace(
+        ON_LINK, ON_LINK.replace("}", ", ceiling_bps = 1_000_000 }")
+    )
+    await put_in_force(site, ceiling)
+    capped = (await site.ada.plan("lab:/set", "archive:/again")).estimate
+    assert capped is not None
+    assert (capped.low_s, capped.said) == (8, f"{before.said}, at the 1.00 Mb/s that uplink lets through")
 
 
 @pytest.mark.anyio

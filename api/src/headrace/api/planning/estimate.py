@@ -10,6 +10,7 @@ from headrace.api.planning.time_model import Deleted, Moved, TimeModel, fit
 from headrace.api.store import Tx
 from headrace.api.store.tables_work import AttemptRow, TransferRow
 from headrace.client import models as m
+from headrace.client.text import bit_rate
 from headrace.guardrails import Route
 
 LOOKED_AT: Final = 50
@@ -24,8 +25,13 @@ _DELETES: Final = ("sync", "move")
 """Actions that may delete."""
 
 
-async def estimate(tx: Tx, route: Route, survey: m.SurveyCounts, intent: m.TransferIntent) -> m.Estimate | None:
-    """Return how long doing what was surveyed may take; `None` when nothing like it was moved before."""
+async def estimate(
+    tx: Tx, route: Route, survey: m.SurveyCounts, intent: m.TransferIntent, link: tuple[int, str] | None
+) -> m.Estimate | None:
+    """Return how long doing what was surveyed may take; `None` when nothing like it was moved before.
+
+    `link`: what the narrowest link lets through, and its name.
+    """
     pair = and_(TransferRow.source_node == route.source.node, TransferRow.destination_node == route.destination.node)
     where, model = "between these nodes", fit(*await _done(tx, pair, intent.action))
     if model is None:
@@ -34,13 +40,17 @@ async def estimate(tx: Tx, route: Route, survey: m.SurveyCounts, intent: m.Trans
     if model is None:
         return None
     deletes = survey.files + survey.identical_files if intent.action == "move" else survey.deletes
-    found = model.seconds(survey.bytes, survey.files, intent.rate_limit_bps, deletes)
+    asked = intent.rate_limit_bps
+    held = link if link is not None and (asked is None or link[0] < asked) else None
+    found = model.seconds(survey.bytes, survey.files, held[0] if held else asked, deletes)
     low, likely, high = (min(_MOST_S, math.ceil(one)) for one in (found.low, found.likely, found.high))
     last = "transfer" if model.transfers == 1 else f"{model.transfers:,} transfers"
     said = f"from the last {last} {where}{_beyond(model, survey)}"
     if deletes and model.delete_s is None:
         its = "its delete, which was" if deletes == 1 else f"its {deletes:,} deletes, which were"
         said += f"; without {its} not measured yet"
+    if held is not None and found.likely > model.seconds(survey.bytes, survey.files, asked, deletes).likely:
+        said += f", at the {bit_rate(held[0])} that {held[1]} lets through"
     return m.Estimate(low_s=low, likely_s=likely, high_s=high, said=said)
 
 

@@ -25,6 +25,7 @@ from headrace.api.planning.schedule import Schedule
 from headrace.api.planning.words import KEPT
 from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.deciding import Deciding
+from headrace.api.policy.links import narrowest
 from headrace.api.policy.qos import InForce, QosVersions
 from headrace.api.policy.quotas import Quotas
 from headrace.api.policy.tuning import effective
@@ -169,8 +170,10 @@ class Pipeline:
         held = self._qos.in_force
         qos_class, qos_why = held.class_of(decision, intent.priority)
         execution = replace(execution, qos_class=qos_class).keeping(decision.keep_days)
+        quality = await self._quality(held, qos_class, qos_why, route)
+        link = narrowest(held.document, quality.links, qos_class)
         async with self._core.database.read() as tx:
-            may_take = await estimate(tx, route, shown_counts, intent) if card.probe is None else None
+            may_take = await estimate(tx, route, shown_counts, intent, link) if card.probe is None else None
             known = await known_as(tx, asked.caller.principal.id)
         eta_s = may_take.likely_s if may_take else None
         if card.probe is not None:
@@ -184,7 +187,6 @@ class Pipeline:
         tuning = effective(held.document, card.tuning.own(), route.source.endpoint, route.destination.endpoint)
         warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
         card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas, "tuning": tuning})
-        quality = await self._quality(held, qos_class, qos_why, route)
         if quality.calendar is not None:
             _require_hours(held, qos_class, schedule, counts.bytes, intent.rate_limit_bps)
         await self._require_kept(asked, held, quality, schedule, counts.bytes, route)

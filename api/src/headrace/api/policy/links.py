@@ -4,7 +4,7 @@ A link is scheduled by the nodes behind it: the source's for what it sends, the 
 link that several nodes stand behind is divided among them here, by what their transfers are entitled to and use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
@@ -40,6 +40,16 @@ class Path:
     def ways(self) -> tuple[tuple[str, Way], ...]:
         """All of them, each with the direction in which it is taken."""
         return (*((link, "out") for link in self.source), *((link, "in") for link in self.destination))
+
+
+def narrowest(document: m.QosDocument, links: Collection[str], qos_class: str) -> tuple[int, str] | None:
+    """Return the least (bits/s) that one of `links`, or the ceiling of a class there, lets through, and of which."""
+    found = []
+    for link in document.links:
+        if link.name in links:
+            ceiling = rules_on(document, link.name).get(qos_class, OnLink()).ceiling_bps
+            found += [(int(bps), link.name) for bps in (link.rate_bps, ceiling) if bps]
+    return min(found, default=None)
 
 
 @dataclass(frozen=True, slots=True)
