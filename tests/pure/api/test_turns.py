@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from headrace.api.jobs.turns import InLine, Turns
@@ -82,6 +83,44 @@ def test_a_free_slot_is_for_the_first_in_line_only() -> None:
     turns.leave("d")
     assert turns.next == "b"
     assert turns.place_of("d") is None
+
+
+def promised(subject: str, minutes: int, *, person: str = "ada") -> InLine:
+    return replace(place(subject, person=person), promised=NOW + timedelta(minutes=minutes))
+
+
+def test_what_is_promised_waits_for_no_slot_that_others_hold_and_the_earliest_goes_first() -> None:
+    turns = Turns(2, 1)
+    turns.take(place("a"))
+    turns.take(place("b", person="bob"))
+    waiting = [
+        promised("late", 9),
+        promised("soon", 1),
+        promised("other", 5, person="bob"),
+        place("plain", person="cyd"),
+    ]
+    queued(turns, *waiting)
+    assert [turns.place_of(name) for name in ("soon", "other", "late", "plain")] == [(1, 3), (2, 3), (3, 3), (1, 1)]
+    assert turns.is_next(waiting[1])
+    assert turns.is_next(waiting[2])
+    assert not turns.is_next(waiting[0])
+    assert not turns.is_next(waiting[3])
+    turns.take(waiting[1])
+    assert not turns.is_next(waiting[0]), "nor does one person hold more of these slots than of the others"
+    assert turns.is_held_back("late")
+    turns.give_back("b")
+    assert turns.is_next(waiting[3])
+    turns.take(waiting[2])
+    turns.give_back("soon")
+    assert turns.is_next(waiting[0])
+
+
+def test_who_is_promised_a_time_while_in_line_changes_the_line() -> None:
+    turns = Turns(1, 1)
+    turns.take(place("a"))
+    assert not turns.is_next(place("b", person="bob"))
+    assert turns.is_next(promised("b", 1, person="bob"))
+    assert not turns.is_next(place("b", person="bob"))
 
 
 def test_an_attempt_that_runs_already_keeps_its_slot() -> None:

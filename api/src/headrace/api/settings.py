@@ -120,7 +120,11 @@ class Settings:
     survey_max_entries: int = _setting(10_000_000, "count", "most names that one survey may list")
 
     ticket_renew_s: int = _setting(300, "s", "time between renewals, at which everything is checked again")
-    transfer_concurrency: int = _setting(16, "count", "transfers that run at the same time; more are queued")
+    transfer_concurrency: int = _setting(
+        16,
+        "count",
+        "transfers that run at once, and as many more whose deadline a link has promised; others are queued",
+    )
     transfer_concurrency_of_one: int = _setting(12, "count", "of them for one person, so that others have their turn")
     transfer_queue: int = _setting(1000, "count", "transfers that may be queued, running, waiting or paused")
     transfer_queue_of_one: int = _setting(

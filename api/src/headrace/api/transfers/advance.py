@@ -176,7 +176,7 @@ class Advance:
         seen = replace(seen, refusal=_cause(run.refusal), told=self._core.clock(), doubted=doubted)
         after = step(now, seen, clock, self._limits)
         if after.effect is Effect.BEGIN:
-            if not self._turns.is_next(run.place):
+            if not self._turns.is_next(self._parts.shares.place_of(run)):
                 after = step(now, replace(seen, turn=False), clock, self._limits)
         elif not now.open:
             self._turns.leave(run.transfer)

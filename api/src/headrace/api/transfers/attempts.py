@@ -138,11 +138,12 @@ class Attempts:
         """Take a slot and record an attempt with its ticket, to be handed over once `tx` is committed."""
         parts, number, renew_at = self._parts, standing.attempt, run.renew_at
         # Asked again: others may have taken the slot while this waited for the store.
-        if not self._turns.is_next(run.place):
+        place = parts.shares.place_of(run)
+        if not self._turns.is_next(place):
             raise TurnPassed
         # Before the checks: what changes after them asks for a renewal at once, and that must not be forgotten.
         run.renew_at = self._next_renewal()
-        self._turns.take(run.place)
+        self._turns.take(place)
 
         def undo() -> None:
             run.renew_at = renew_at

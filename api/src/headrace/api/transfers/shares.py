@@ -6,12 +6,14 @@ That is arithmetic and never waits; who is told waits for nobody else (`Telling`
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
+from headrace.api.jobs.turns import InLine
 from headrace.api.policy.grants import Grants
 from headrace.api.policy.links import WAYS, Divided, Moving, Way, divide, path_of
 from headrace.api.policy.promises import AHEAD
@@ -70,6 +72,15 @@ class Shares:
     def require_readable(self) -> None:
         """Refuse what needs to know what is in force, when the store can't be read."""
         self._qos.require_readable()
+
+    def place_of(self, run: Run) -> InLine:
+        """Return where a transfer waits: in the line of what links have promised, if one has promised its deadline."""
+        if run.deadline is None or not run.is_promised:
+            return run.place
+        held = self.in_force
+        path = path_of(held.document, self._keys, run.source_node, run.destination_node)
+        guarded = any(link.rate_bps is not None and link.name in path.links for link in held.document.links)
+        return replace(run.place, promised=run.deadline) if guarded else run.place
 
     async def begin(self, run: Run) -> str:
         """Return the share with which an attempt begins; its nodes know their links by then, if they answer soon."""
