@@ -27,6 +27,8 @@ AWAY = frozenset(
 MANY = "1000000"
 """People here do in an hour what others do in a month: no limit on it is what is tried."""
 ATTACH_LIMIT_S = 120.0
+AGAIN_S = 0.05
+"""How long somebody waits before a call is made again."""
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -167,7 +169,7 @@ class House:
                 if error.problem.code not in AWAY:
                     raise
                 again += 1
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(AGAIN_S)
             else:
                 self.repeated[again] += again > 0
                 return done

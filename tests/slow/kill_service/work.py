@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.slow.kill_service.house import AWAY, PASSWORD, House
+from tests.slow.kill_service.house import AGAIN_S, AWAY, PASSWORD, House
 
 from headrace.client import END_STATES, HeadraceError, HttpHeadrace
 from headrace.client import models as m
@@ -122,6 +122,7 @@ class Mover:
                     raise
                 self.book.unanswered["plan"] += 1
                 again += 1
+                await asyncio.sleep(AGAIN_S)
                 continue
             self.house.repeated[again] += again > 0
             again = 0
