@@ -3,6 +3,7 @@
 make lab-shares                                    2, 8 and 64 transfers: all scenarios
 .venv/bin/python -m benchmarks.shares --scenarios equal:2 weights:3 --seconds 5
 .venv/bin/python -m benchmarks.shares --cost 10    pairs of runs with and without a link that is never full
+.venv/bin/python -m benchmarks.shares --telemetry 10    pairs that tell of connections and stages, and do not
 
 Nodes are real (engine/crates/headrace-node/examples/shares.rs): TLS over loopback, the schedule, the journal; there is
 no disk. Shares are judged after the first second, by bytes that arrived. Data and plot are kept in `docs/benchmarks/`,
@@ -38,6 +39,21 @@ SCENARIOS = (
 SETTLED_S = 1.0
 WITHIN, JAIN, CEILING = 0.05, 0.98, 0.02
 MANY = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What is measured by pairs of runs, each a scenario and the rate of its link."""
+
+    name: str
+    kept: str
+    without: tuple[str, int]
+    with_it: tuple[str, int]
+
+
+LINK = Cost("a link", "shares-cost", ("equal", 0), ("equal", 10**12))
+"""Of a link that is never full: asking for turns."""
+TELEMETRY = Cost("telemetry", "telemetry-cost", ("silent", 0), ("told", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +103,14 @@ def main() -> int:
     parser.add_argument("--rate-mbps", type=int, default=100, help="of the link (default 100)")
     parser.add_argument("--scenarios", nargs="+", default=SCENARIOS, help="such as equal:8 or equal:8:400 (Mb/s)")
     parser.add_argument("--cost", type=int, default=0, help="measure this many pairs with and without a link instead")
+    parser.add_argument("--telemetry", type=int, default=0, help="measure this many pairs with and without telemetry")
     parser.add_argument("--program", type=Path, default=PROGRAM, help="the example `shares`, built")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "benchmarks", help="folder for data and plot")
     arguments = parser.parse_args()
     if arguments.cost:
-        return cost(arguments.program, arguments.cost, arguments.seconds, arguments.out)
+        return cost(arguments.program, arguments.cost, arguments.seconds, arguments.out, LINK)
+    if arguments.telemetry:
+        return cost(arguments.program, arguments.telemetry, arguments.seconds, arguments.out, TELEMETRY)
     contests = []
     for scenario in arguments.scenarios:
         name, transfers, *rate = scenario.split(":")
@@ -167,27 +186,27 @@ def weights_of(scenario: str, transfers: int) -> list[float]:
     return [1.0] * transfers
 
 
-def cost(program: Path, pairs: int, seconds: int, out: Path) -> int:
-    """Measure pairs of runs, in turn the one and the other first, and print what the link costs with its interval."""
+def cost(program: Path, pairs: int, seconds: int, out: Path, what: Cost) -> int:
+    """Measure pairs of runs, in turn the one and the other first, and print what it costs with its interval."""
     found: list[dict[str, float]] = []
     for number in range(pairs):
         pair = {}
-        # A link that is never full: what is measured is asking for turns.
-        for rate in (0, 10**12) if number % 2 else (10**12, 0):
-            lines = lines_of(program, "equal", 4, rate, seconds)
+        both = (("without", what.without), ("with", what.with_it))
+        for side, (scenario, rate) in both if number % 2 else reversed(both):
+            lines = lines_of(program, scenario, 4, rate, seconds)
             samples = [line for line in lines if "bytes" in line]
             moved = sum(samples[-1]["bytes"]) - sum(samples[0]["bytes"])  # type: ignore[call-overload] # of JSON
             wall, cpu = (float(str(lines[-1][name])) for name in ("wall_seconds", "cpu_seconds"))
-            pair["rate_with" if rate else "rate_without"] = moved * 8 / wall / 1e9
-            pair["cpu_with" if rate else "cpu_without"] = cpu / moved * 1e9
+            pair[f"rate_{side}"] = moved * 8 / wall / 1e9
+            pair[f"cpu_{side}"] = cpu / moved * 1e9
         found.append(pair)
     for name in ("rate", "cpu"):
         ratios = [100 * (pair[f"{name}_with"] / pair[f"{name}_without"] - 1) for pair in found]
         mean = statistics.mean(ratios)
         half = 0.0 if pairs < 2 else 2.26 * statistics.stdev(ratios) / pairs**0.5  # noqa: PLR2004 # t of 10 pairs
         unit = "throughput" if name == "rate" else "processor time of a byte"
-        print(f"{unit}: {mean:+.2f} % with a link, 95 % interval {mean - half:+.2f} to {mean + half:+.2f} %")  # noqa: T201
-    keep(out, "shares-cost", found)
+        print(f"{unit}: {mean:+.2f} % with {what.name}, 95 % interval {mean - half:+.2f} to {mean + half:+.2f} %")  # noqa: T201
+    keep(out, what.kept, found)
     return 0
 
 

@@ -3,7 +3,9 @@
 //! `shares SCENARIO TRANSFERS RATE_BPS SECONDS`; a rate of 0 is no link at all. Prints a JSON line ten times a second: when, and the
 //! bytes that each had received; at the end one with the processor seconds of all. Scenarios: `equal`, `weights` (1, 2 and 4 in turn, as
 //! classes), `mixed` (equal, with streams and sizes of files in turn), `changes` (a priority comes at a third of the time and leaves at two
-//! thirds), `ceiling` (their class has half of the link), `inbound` (each from a node of its own, over the link of the destination).
+//! thirds), `ceiling` (their class has half of the link), `inbound` (each from a node of its own, over the link of the destination), `silent`
+//! (as `equal`, and nobody is asked in between how far they are) and `told` (as `silent`, and both ends tell of connections and stages as
+//! often as a node tells its service).
 
 #[path = "../tests/lab_support/mod.rs"]
 mod lab_support;
@@ -19,6 +21,8 @@ use serde_json::json;
 use shares_support::{Contest, Entrant, Over, Run};
 
 const STEP: Duration = Duration::from_millis(100);
+/// A node tells its service each second.
+const TOLD_EACH: u32 = 10;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -57,6 +61,12 @@ fn main() {
     let steps = u32::try_from(seconds * 10).expect("not for ever");
     for step in 0..=steps {
         std::thread::sleep((begin + STEP * step).saturating_duration_since(Instant::now()));
+        if scenario == "told" && step % TOLD_EACH == 0 {
+            runs.iter().for_each(tell);
+        }
+        if matches!(scenario.as_str(), "silent" | "told") && step != 0 && step != steps {
+            continue;
+        }
         let bytes: Vec<_> = runs.iter().map(Run::bytes).collect();
         say(&json!({"seconds": begin.elapsed().as_secs_f64(), "bytes": bytes}));
         if scenario == "changes" && step == steps / 3 {
@@ -101,6 +111,14 @@ fn entrant(scenario: &str, number: usize) -> Entrant {
             1 << 30
         },
         ..Entrant::default()
+    }
+}
+
+/// What a node does to tell how far a transfer is: look at connections, read the clocks of stages, write a message.
+fn tell(run: &Run) {
+    for end in [&run.source, &run.destination] {
+        let own = end.progress().own;
+        std::hint::black_box(serde_json::to_vec(&own).expect("a message"));
     }
 }
 
