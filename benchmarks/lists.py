@@ -116,6 +116,8 @@ def measure_lists(home: Path, *, filling: Filling, calls: int, postgresql: bool,
     with ExitStack() as stack:
         folder = kept or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-lists-", dir=home)))
         folder.mkdir(exist_ok=True)
+        # PostgreSQL runs as an account of its own.
+        folder.chmod(0o711)
         server = stack.enter_context(postgres_running(folder / "server", _SERVER)) if postgresql else None
         about = folder / "filled.json"
         if not about.exists():
