@@ -53,6 +53,14 @@ class Postgres:
         with engine.connect() as connection:
             connection.execute(text(statement))
 
+    @contextmanager
+    def locking(self, table: str, database: str) -> Iterator[None]:
+        """Let a session hold a table for itself for the block."""
+        engine = create_engine(store_url(self.url(database), Path()), poolclass=NullPool)
+        with engine.begin() as connection:
+            connection.execute(text(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"))
+            yield
+
     def cut(self, database: str) -> None:
         """End every connection to a database."""
         self.tell(f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{database}'")  # noqa: S608

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, text
 from tests.servers.disk import fill, mounted
 from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.test_metrics import asked
@@ -24,6 +24,7 @@ from headrace.api.app.hub_events import HubEvents
 from headrace.api.data_folder import HALT
 from headrace.api.sites.strange_nodes import SHOWN
 from headrace.api.store import sqlite
+from headrace.api.store.database import SMALL_WRITE
 from headrace.api.store.tables_site import NodeRow
 from headrace.client import models as m
 from headrace.engine import HubEvent, NodeRefused
@@ -84,6 +85,24 @@ async def test_health_finds_an_audit_log_that_takes_no_event_and_adds_none_itsel
     assert await causes(quiet_site) == []
     verdict = await quiet_site.use_cases.audit.verify(full=True)
     assert (verdict.intact, verdict.events) == (True, events)
+
+
+@pytest.mark.anyio
+async def test_writes_that_are_no_events_do_not_hide_an_audit_log_that_takes_none(quiet_site: Site) -> None:
+    store = quiet_site.service.whole.core.database
+    async with store.write() as tx:
+        await tx.execute(text("CREATE TRIGGER full BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'disk full'); END"))
+    quiet_site.clock.shift += FRESH
+    async with store.write() as tx:
+        await tx.execute(SMALL_WRITE)
+    assert (await asked(quiet_site, "/ready")).json()["reasons"] == ["audit_unwritable"]
+    assert codes(await causes(quiet_site)) == {"audit_unwritable"}
+    async with store.write() as tx:
+        await tx.execute(text("DROP TRIGGER full"))
+    quiet_site.clock.shift += FRESH
+    async with store.write() as tx:
+        await tx.execute(SMALL_WRITE)
+    assert (await asked(quiet_site, "/ready")).json()["ready"]
 
 
 @pytest.mark.anyio

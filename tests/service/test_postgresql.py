@@ -33,6 +33,7 @@ from headrace.api.problems import problem_of
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store import Database, postgresql
 from headrace.api.store.address import shown, store_url
+from headrace.api.store.database import SMALL_WRITE
 from headrace.api.store.migrate import migrate
 from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.client import models as m
@@ -142,6 +143,25 @@ async def test_a_database_that_takes_no_changes_is_told_from_one_that_is_full(
     await asyncio.to_thread(postgres.tell, f"ALTER DATABASE {name} RESET default_transaction_read_only")
     await asyncio.to_thread(postgres.cut, name_of(quiet_site))
     await quiet_site.person("bob", "requester")
+
+
+async def test_a_session_that_holds_the_audit_table_is_told_while_other_writes_go_on(
+    quiet_site: Site, postgres: Postgres
+) -> None:
+    store, name = quiet_site.service.whole.core.database, name_of(quiet_site)
+    quiet_site.clock.shift += FRESH
+    with postgres.locking("audit", name):
+        async with store.write() as tx:
+            await tx.execute(SMALL_WRITE)
+        monitored = httpx2.ASGITransport(create_operation_app(quiet_site.use_cases.metrics))
+        async with httpx2.AsyncClient(transport=monitored, base_url="http://127.0.0.1") as client:
+            ready = (await client.get("/ready")).json()
+        assert ready["reasons"] == ["audit_unwritable"], ready
+        assert "it is busy" in ready["said"][0]
+        async with store.write() as tx:
+            await tx.execute(SMALL_WRITE)
+    quiet_site.clock.shift += FRESH
+    await until_healthy(quiet_site)
 
 
 async def test_who_asks_is_answered_in_time_while_the_database_stands_still_or_is_away_and_told_which_it_is(

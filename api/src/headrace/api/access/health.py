@@ -1,12 +1,13 @@
 """Whether the service can work, and what is wrong when it can't.
 
-Whether the store and the audit log take writes is known from the last write. When that is older than `FRESH`, asking
-for the health makes a small one first, so the answer is never about a disk of an hour ago.
+Whether the store and the audit log take writes is known from the last write of each: most writes, such as those of a
+transfer that runs, are no events. When one of them is older than `FRESH`, asking for the health makes a small one first,
+so the answer is never about a disk or a lock of an hour ago.
 """
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from itertools import groupby
 from typing import Final, TypeVar
@@ -92,6 +93,8 @@ class Health:
         self._halts = halts
         self._signer = signer
         self._core = core
+        self._measured: datetime | None = None
+        """When the small write was last tried: where the store is away, it never comes to the audit log."""
         self._writing = Patient(self._write, PATIENCE_S)
         self._reading = Patient(self._of_rows, PATIENCE_S)
 
@@ -190,11 +193,15 @@ class Health:
     # -- can the store be written? --
 
     async def _measure(self) -> None:
-        """Make a small write unless one was tried lately; those who ask meanwhile wait for the same one."""
-        tried = self._core.database.tried
-        if tried is not None and abs(self._core.clock() - tried) < FRESH:
+        """Make a small write unless store and log were tried lately; those who ask meanwhile wait for the same one."""
+        if self._is_fresh(self._core.database.tried) and (
+            self._is_fresh(self._audit.tried) or self._is_fresh(self._measured)
+        ):
             return
         await self._writing.value()
+
+    def _is_fresh(self, tried: datetime | None) -> bool:
+        return tried is not None and abs(self._core.clock() - tried) < FRESH
 
     async def _write(self) -> None:
         try:
@@ -202,7 +209,8 @@ class Health:
                 await self._audit.measure(tx)
                 await tx.execute(SMALL_WRITE)
         except SQLAlchemyError:
-            return  # the store has noted it
+            pass  # the store has noted it
+        self._measured = self._core.clock()
 
     # -- what is wrong --
 

@@ -83,6 +83,8 @@ class Audit:
         """Set while the last event was refused."""
         self.trouble: Trouble | None = None
         """Why it was."""
+        self.tried: datetime | None = None
+        """When an event was last written or refused."""
         self.latest: datetime | None = None
         """The latest time that this process noted an event at, or of the newest event before it started."""
 
@@ -153,13 +155,19 @@ class Audit:
         except DataError:
             raise  # what was to be noted can't be kept; the log itself is well
         except (SQLAlchemyError, ValueError) as error:
-            self.unwritable_since = self.unwritable_since or self._clock()
+            self.tried = self._clock()
+            self.unwritable_since = self.unwritable_since or self.tried
             self.trouble = trouble_of(error) if isinstance(error, SQLAlchemyError) else Trouble.DAMAGED
             raise AuditUnwritable(self.trouble) from error
+        self.tried = self._clock()
         self.unwritable_since = self.trouble = None
 
     async def measure(self, tx: Tx) -> None:
-        """Find out whether an event could be appended, and append none; `tx` is for this alone."""
+        """Find out whether an event could be appended, and append none; `tx` is for this alone.
+
+        Where another session has locked the table, this waits for a moment only: other writers wait behind it.
+        """
+        await tx.be_impatient()
         await self.append(tx, m.AuditKind.SERVICE_STARTED)
         with suppress(AuditUnwritable):
             await tx.write_gathered()

@@ -25,6 +25,8 @@ from headrace.api.store.pool import Pool, StoreConnection
 from headrace.api.store_trouble import Trouble, trouble_of
 
 _READERS = 8
+_IMPATIENT: Final = text("SET LOCAL lock_timeout = '1s'")
+"""Less than those wait who ask how the service is."""
 
 _T = TypeVar("_T")
 _Ts = TypeVarTuple("_Ts")
@@ -146,6 +148,11 @@ class Tx:
         gathered, self._gathered = self._gathered, {}
         for write, rows in gathered.items():
             await write(self, rows)
+
+    async def be_impatient(self) -> None:
+        """Wait for locks of others for a moment only until the transaction ends; on SQLite none is waited for."""
+        if self.dialect == "postgresql":
+            await self.execute(_IMPATIENT)
 
     async def rollback(self) -> None:
         """Undo what was not committed."""
