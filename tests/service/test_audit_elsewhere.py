@@ -29,6 +29,8 @@ from headrace.api.audit.command import audit
 from headrace.api.audit.elsewhere import CONFIRM_S, HEAD_S, Elsewhere
 from headrace.api.audit.syslog import Message, Receiver, SyslogLine
 from headrace.api.settings import SettingError, Settings
+from headrace.api.store.words import remedy, trouble_in_words
+from headrace.api.store_trouble import Trouble
 from headrace.client import models as m
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("syslog")]
@@ -269,6 +271,24 @@ async def test_what_arrived_while_the_store_took_nothing_is_noted_later_and_not_
         assert (elsewhere_of(site).away, elsewhere_of(site).unsent) == (None, 0)
         numbers = [json.loads(one)["event"]["sequence"] for kind, one in syslog.received if kind != "audit-head"]
         assert len(numbers) == len(set(numbers))
+
+
+async def test_trouble_of_the_services_own_store_is_not_called_trouble_of_the_syslog_server(
+    tmp_path: Path, syslog: Syslog
+) -> None:
+    async with site_that_sends(tmp_path, syslog) as site:
+        await elsewhere_of(site).send()
+        site.clock.shift += timedelta(seconds=CONFIRM_S)
+        store = site.service.whole.core.database
+        async with store.write() as tx:
+            refuse = "BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+            await tx.execute(text(f"CREATE TRIGGER full BEFORE INSERT ON audit_sent {refuse}"))
+        with pytest.raises(IntegrityError):
+            await elsewhere_of(site).send()
+        [cause] = [one for one in (await site.ada.port.health()).causes if one.code == "audit_unsent"]
+        assert trouble_in_words(store.url, Trouble.FULL) in cause.sentence
+        assert remedy(store.url, Trouble.FULL) in cause.what_to_do
+        assert "syslog server" not in cause.what_to_do
 
 
 async def test_what_the_other_kernel_has_not_taken_is_not_sent(syslog: Syslog, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,6 +50,7 @@ _LOOK: Final = (
     "it is tried again by itself; `headrace auth check` with the service's settings asks there and says what is wrong, "
     "and the service's log says more"
 )
+_LOOK_AT_RECEIVER: Final = "look at the syslog server, its certificate and the way there"
 _MOST_BACK: Final = timedelta(milliseconds=MAX_CLOCK_SKEW_MS)
 """How far the clock may be behind what was noted: as far as it may be away from a node's."""
 _SET_CLOCK: Final = (
@@ -306,15 +307,17 @@ class Health:
 
     def _of_audit_elsewhere(self) -> Iterator[m.HealthCause]:
         elsewhere = self._audit.elsewhere
-        if elsewhere is not None and elsewhere.away is not None:
-            yield m.HealthCause(
-                code=_Code.AUDIT_UNSENT,
-                sentence=f"audit events can't be sent to `{elsewhere.name}`, and {elsewhere.unsent:,} wait: "
-                f"{elsewhere.away.said}",
-                what_to_do="look at the syslog server, its certificate and the way there; what waits is sent by itself "
-                "(when too much waits, nothing starts)",
-                since=elsewhere.away.since,
-            )
+        if elsewhere is None or elsewhere.away is None:
+            return
+        trouble, url = elsewhere.away.store, self._core.database.url
+        why = elsewhere.away.said if trouble is None else trouble_in_words(url, trouble)
+        do = _LOOK_AT_RECEIVER if trouble is None else remedy(url, trouble)
+        yield m.HealthCause(
+            code=_Code.AUDIT_UNSENT,
+            sentence=f"audit events can't be sent to `{elsewhere.name}`, and {elsewhere.unsent:,} wait: {why}",
+            what_to_do=f"{do}; what waits is sent by itself (when too much waits, nothing starts)",
+            since=elsewhere.away.since,
+        )
 
     def _of_jobs(self) -> Iterator[m.HealthCause]:
         """One cause for each kind of work, however many of its subjects fail."""

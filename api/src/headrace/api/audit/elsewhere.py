@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Row, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from headrace.api.audit.heads import HeadsFile
 from headrace.api.audit.syslog import Message, SyslogLine
@@ -24,6 +25,7 @@ from headrace.api.store import Database, Tx
 from headrace.api.store.base import Base
 from headrace.api.store.dialects import insert
 from headrace.api.store.tables_site import AuditRow, AuditSentRow
+from headrace.api.store_trouble import Trouble, trouble_of
 from headrace.guardrails import utc_text
 
 _log = logging.getLogger(__name__)
@@ -55,6 +57,8 @@ class Away:
 
     since: datetime
     said: str
+    store: Trouble | None = None
+    """What is the matter with the service's own store, where it is that: the other host has nothing to do with it."""
 
 
 class Elsewhere:
@@ -98,8 +102,11 @@ class Elsewhere:
             except (OSError, ValueError) as error:
                 self._forget()
                 self._note_away(str(error) or type(error).__name__)
+            except SQLAlchemyError as error:
+                self._note_away(f"the service's own store: {(trouble := trouble_of(error))}", trouble)
+                raise
             except Exception as error:
-                self._note_away(type(error).__name__)
+                self._note_away(f"an error in the service itself, {type(error).__name__}")
                 raise
 
     async def require_room(self, tx: Tx) -> None:
@@ -175,10 +182,10 @@ class Elsewhere:
             after = position if self._reached is None else self._reached
             return list(await tx.execute(_NEXT.where(_ROWS.sequence > after)))
 
-    def _note_away(self, said: str) -> None:
+    def _note_away(self, said: str, store: Trouble | None = None) -> None:
         if self.away is None:
             _log.warning("audit events can't be sent to %s: %s", self.name, said)
-        self.away = Away(self.away.since if self.away else self._clock(), said)
+        self.away = Away(self.away.since if self.away else self._clock(), said, store)
 
     def _note_back(self) -> None:
         if self.away is not None:
