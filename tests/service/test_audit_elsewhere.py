@@ -20,7 +20,7 @@ from sqlalchemy.exc import IntegrityError
 from tests.servers.site import Site, started_site
 from tests.servers.syslog import Syslog, receiving
 from tests.service.refusals import refused
-from tests.service.test_metrics import figures
+from tests.service.test_metrics import asked, figures
 from tests.service.test_transfers import until
 from typer.testing import CliRunner
 
@@ -199,12 +199,20 @@ async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(t
             await site.ada.port.update_endpoint("lab", m.EndpointUpdate(aliases=[f"name{number}"]))
         with refused("audit_unsent"):
             await site.ada.submit(plan)
+        await elsewhere_of(site).send()
+        told = (await asked(site, "/ready")).json()
+        assert (told["ready"], told["reasons"]) == (False, ["audit_unsent"])
+        assert "no more than 40 (HEADRACE_AUDIT_MOST_UNSENT) may; nothing starts" in told["said"][0]
+        sentences = [one.sentence for one in (await site.ada.port.health()).causes if one.code == "audit_unsent"]
+        assert len(sentences) == 2, "why they can't be sent, and that nothing starts"
+        assert "nothing starts until they are sent" in sentences[1]
         await site.ada.port.control(slow.id, m.ControlRequest(action="cancel"))
         async for event in site.ada.port.watch(waiting.id):
             if event.transfer is not None and "audit events wait" in event.transfer.state_reason:
                 break
         syslog.start()
         await sent(site, syslog)
+        assert (await asked(site, "/ready")).json()["ready"]
         site.use_cases.scheduler.wake(waiting.id)
         await until(site, waiting, "complete")
 

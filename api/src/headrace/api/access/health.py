@@ -143,6 +143,10 @@ class Health:
         await self._measure()
         return list(self._of_store())
 
+    def of_standstill(self) -> list[m.HealthCause]:
+        """Return what keeps all work from starting, though the service can write."""
+        return list(self._of_standstill_elsewhere())
+
     def of_clock(self) -> list[m.HealthCause]:
         """Return what shows that this host's clock is wrong: what was noted before, or several nodes that agree.
 
@@ -307,16 +311,31 @@ class Health:
 
     def _of_audit_elsewhere(self) -> Iterator[m.HealthCause]:
         elsewhere = self._audit.elsewhere
-        if elsewhere is None or elsewhere.away is None:
+        if elsewhere is None:
             return
-        trouble, url = elsewhere.away.store, self._core.database.url
-        why = elsewhere.away.said if trouble is None else trouble_in_words(url, trouble)
-        do = _LOOK_AT_RECEIVER if trouble is None else remedy(url, trouble)
+        away, url = elsewhere.away, self._core.database.url
+        if away is not None and away.said not in elsewhere.standstill:
+            why = away.said if away.store is None else trouble_in_words(url, away.store)
+            do = _LOOK_AT_RECEIVER if away.store is None else remedy(url, away.store)
+            yield m.HealthCause(
+                code=_Code.AUDIT_UNSENT,
+                sentence=f"audit events can't be sent to `{elsewhere.name}`, and {elsewhere.unsent:,} wait: {why}",
+                what_to_do=f"{do}; what waits is sent by itself (when too much waits, nothing starts)",
+                since=away.since,
+            )
+        yield from self._of_standstill_elsewhere()
+
+    def _of_standstill_elsewhere(self) -> Iterator[m.HealthCause]:
+        """Tell that so much waits to be sent to the other host that nothing starts."""
+        elsewhere = self._audit.elsewhere
+        if elsewhere is None or not elsewhere.standstill:
+            return
         yield m.HealthCause(
             code=_Code.AUDIT_UNSENT,
-            sentence=f"audit events can't be sent to `{elsewhere.name}`, and {elsewhere.unsent:,} wait: {why}",
-            what_to_do=f"{do}; what waits is sent by itself (when too much waits, nothing starts)",
-            since=elsewhere.away.since,
+            sentence=elsewhere.standstill,
+            what_to_do="find out who altered that table or laid an old copy there (`headrace audit verify`)"
+            if elsewhere.is_ahead
+            else f"{_LOOK_AT_RECEIVER}; once they are sent, work goes on by itself",
         )
 
     def _of_jobs(self) -> Iterator[m.HealthCause]:

@@ -85,6 +85,8 @@ class Elsewhere:
         self.away: Away | None = None
         self.unsent = 0
         """How many events have not arrived, when that was last looked at."""
+        self.standstill = ""
+        """Why nothing starts, when that was last looked at; empty where nothing is the matter."""
 
     @property
     def name(self) -> str:
@@ -109,17 +111,26 @@ class Elsewhere:
                 self._note_away(f"an error in the service itself, {type(error).__name__}")
                 raise
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether more is said to have arrived there than there is."""
+        return bool(self.standstill) and not self.unsent
+
     async def require_room(self, tx: Tx) -> None:
         """Refuse to start anything (`audit_unsent`) while more events than may wait have not arrived."""
-        position, last = await _bounds(tx)
+        standstill = self._standstill(*await _bounds(tx))
+        if standstill:
+            raise ServiceError(Code.AUDIT_UNSENT, standstill)
+
+    def _standstill(self, position: int, last: int) -> str:
         if position > last:
-            raise ServiceError(Code.AUDIT_UNSENT, f"{_ahead(position, last)}; nothing starts until that is put right")
+            return f"{_ahead(position, last)}; nothing starts until that is put right"
         if last - position > self._most:
-            raise ServiceError(
-                Code.AUDIT_UNSENT,
+            return (
                 f"{last - position:,} audit events wait to be sent to `{self.name}`, and no more than {self._most:,} "
-                "may; nothing starts until they are sent",
+                "(HEADRACE_AUDIT_MOST_UNSENT) may; nothing starts until they are sent"
             )
+        return ""
 
     def close(self) -> None:
         """End the connection."""
@@ -176,7 +187,7 @@ class Elsewhere:
     async def _next(self) -> list[Row[Any]]:
         async with self._database.read() as tx:
             position, last = await _bounds(tx)
-            self.unsent = max(0, last - position)
+            self.unsent, self.standstill = max(0, last - position), self._standstill(position, last)
             if position > last:
                 raise ValueError(_ahead(position, last))
             after = position if self._reached is None else self._reached
