@@ -1,6 +1,7 @@
 """The figures that monitoring reads say what is the case, and nothing about people and their data."""
 
 import re
+from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,11 +16,13 @@ from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until_d
 
 from headrace.api.access.health import FRESH, Health
 from headrace.api.app.web import create_app
+from headrace.api.authority_key import KeyTrouble
 from headrace.api.http.guard import Origins
 from headrace.api.http.operation import create_operation_app
 from headrace.api.jobs.port import JobTrouble
 from headrace.api.policy.versions import Policies
 from headrace.api.settings import Settings
+from headrace.api.signing.signer import Signer
 from headrace.api.store import Database
 from headrace.api.store.tables_work import PlanRow
 from headrace.api.store.words import remedy, trouble_in_words
@@ -197,6 +200,28 @@ def unreadable(_self: Database) -> Never:
     trouble = Exception("disk I/O error")
     msg = "SELECT"
     raise OperationalError(msg, {}, trouble)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("part", "state", "code"),
+    [
+        ("key_trouble", KeyTrouble(datetime(2026, 11, 27, tzinfo=UTC), "the token is gone"), "key_unusable"),
+        ("other_policy", "7", "policy_differs"),
+        ("unproven_policy", "3", "policy_unproven"),
+    ],
+)
+async def test_who_can_start_nothing_is_not_ready_and_says_why_as_health_does(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch, part: str, state: object, code: str
+) -> None:
+    monkeypatch.setattr(Signer, part, state)
+    if part == "unproven_policy":
+        monkeypatch.setattr(Policies, "active", None)
+        monkeypatch.setattr(quiet_site.use_cases.policies, "unproven", state)
+    told = (await asked(quiet_site, "/ready")).json()
+    assert (told["ready"], told["reasons"]) == (False, [code])
+    [cause] = [one for one in (await quiet_site.ada.port.health()).causes if one.code == code]
+    assert told["said"] == [f"{cause.sentence}; {cause.what_to_do}"]
 
 
 @pytest.mark.anyio

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 from tests.faults.run import REPOSITORY
 
+from headrace.api.access.health import NOTICES
 from headrace.api.access.metrics import FIGURES
+from headrace.client import models as m
 
 FOLDER = REPOSITORY / "deploy" / "monitoring"
 _NAME = re.compile(r"\bheadrace_\w+")
@@ -37,6 +39,20 @@ def test_every_alert_has_a_rule_test_that_it_comes_and_one_that_it_does_not() ->
     tests = (FOLDER / "alerts.test.yml").read_text(encoding="utf-8").split("  - interval:")[1:]
     assert [re.findall(r"alertname: (\w+)", one) for one in tests] == [[alert] for alert in alerts for _ in range(2)]
     assert ["exp_alerts: []" in one for one in tests] == [False, True] * len(alerts)
+
+
+def test_every_cause_that_health_can_name_brings_an_alert_and_what_degrades_nothing_only_a_notice() -> None:
+    rules = re.findall(
+        r"- alert: (\w+)\n +expr: headrace_health_cause\{code(=~|!~|=)\"([^\"]*)\"\}",
+        (FOLDER / "alerts.yml").read_text(encoding="utf-8"),
+    )
+    elsewhere = {m.HealthCode.WORK_FAILING: ["HeadraceWorkFails"]}  # has figures of its own
+    for code in m.HealthCode:
+        brought = [
+            alert for alert, sign, codes in rules if (code.value in codes.split("|")) is not (sign == "!~")
+        ] + elsewhere.get(code, [])
+        assert len(brought) == 1, (code, brought)
+        assert (brought == ["HeadraceNotice"]) is (code in NOTICES), code
 
 
 def test_the_page_lists_every_figure_with_its_labels_and_meaning_and_no_other() -> None:

@@ -12,6 +12,7 @@ from tests.servers.site import Person, Site
 from tests.service.refusals import refused
 from tests.service.test_consent import publish
 from tests.service.test_hours import MINUTE, at, before_a_minute, move_to
+from tests.service.test_metrics import asked
 from tests.service.test_policy_places import EVERYTHING
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 
@@ -470,12 +471,14 @@ async def test_while_the_version_in_force_cannot_be_read_nothing_begins_and_heal
     await site.restart()
     causes = {one.code: one for one in (await site.ada.port.health()).causes}
     assert "version 2 of links, classes and calendars" in causes[m.HealthCode.QOS_UNREADABLE].sentence
+    assert (await asked(site, "/ready")).json()["reasons"] == ["qos_unreadable"]
     with refused("qos_unreadable"):
         await site.ada.submit(waits)
     assert (await site.ada.plan("lab:/set", "archive:/third")).state is m.PlanState.FAILED
     # What ran goes on, over the links that its nodes know.
     await until(site, transfer, "running")
     await put_in_force(site, STANDING.format(""))
+    assert (await asked(site, "/ready")).json()["ready"]
     assert m.HealthCode.QOS_UNREADABLE not in {one.code for one in (await site.ada.port.health()).causes}
     await site.ada.submit(waits)
     assert (await site.ada.end_of(transfer)).state is m.TransferState.COMPLETE

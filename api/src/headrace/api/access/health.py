@@ -61,7 +61,7 @@ _TOLD: Final = frozenset({Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ})
 REASON_HIDDEN: Final = "the reason is shown to those who are signed in"
 """What strangers are told instead of why everything is halted: that it is halted is no secret."""
 _Code = m.HealthCode
-_NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.ROOTS_LEFT_OUT, _Code.NODE_STRANGE})
+NOTICES: Final = frozenset({_Code.ROOT_MISSING, _Code.ROOTS_LEFT_OUT, _Code.NODE_STRANGE})
 """What is told and degrades nothing: a root may be gone on purpose, anybody can come by who is no node of ours, and one
 node's roots are no trouble of the others."""
 _STORE: Final = {
@@ -108,7 +108,7 @@ class Health:
         halted = await self._halted()
         told = caller is not None and caller.agent is None and bool(_TOLD & caller.scopes)
         return m.Health(
-            status="degraded" if unsure or any(cause.code not in _NOTICES for cause in causes) else "ok",
+            status="degraded" if unsure or any(cause.code not in NOTICES for cause in causes) else "ok",
             version=version("headrace-api"),
             nodes_attached=self._nodes.attached_count,
             nodes_away=await self._away() if caller is not None and Scope.TRANSFER_READ in caller.scopes else [],
@@ -145,7 +145,7 @@ class Health:
 
     def of_standstill(self) -> list[m.HealthCause]:
         """Return what keeps all work from starting, though the service can write."""
-        return list(self._of_standstill_elsewhere())
+        return [*self._of_standstill_elsewhere(), *self._of_key(), *self._of_policy(), *self._of_qos()]
 
     def of_clock(self) -> list[m.HealthCause]:
         """Return what shows that this host's clock is wrong: what was noted before, or several nodes that agree.

@@ -168,7 +168,7 @@ class Metrics(Collector):
         reasons = []
         if self._core.broker.closing:
             reasons.append(NotReady("shutting_down", "this process is about to end"))
-        if self._policies.active is None:
+        if self._policies.active is None and self._policies.unproven is None:
             reasons.append(NotReady("policy_missing", "there is no active policy, so nothing is allowed; publish one"))
         causes = [*await self._health.of_writes(), *self._health.of_clock(), *self._health.of_standstill()]
         return [*reasons, *(NotReady(cause.code.value, f"{cause.sentence}; {cause.what_to_do}") for cause in causes)]
