@@ -12,10 +12,11 @@ from tests.service.refusals import refused
 from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit import strangers
 from headrace.api.jobs.local import LocalJobs
+from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.auth import Limit
 from headrace.client import models as m
-from headrace.engine import EngineError, HubEvent, Node, NodeRefused
+from headrace.engine import EngineError, HubEvent, Node, NodeAttached, NodeRefused
 
 
 async def join(site: Site, token: str, name: str, roots: list[tuple[str, str, str]]) -> Node:
@@ -37,6 +38,26 @@ async def test_a_node_joins_with_a_one_time_token_and_its_roots_become_endpoints
         ("lab", "left", True, "delete"),
     ]
     assert [event.detail["name"] for event in await site.audited("node_joined")] == ["left", "right"]
+
+
+@pytest.mark.anyio
+async def test_a_node_that_dials_before_the_next_service_has_begun_is_not_told_to_join_anew(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = quiet_site
+    await site.start_node("left", [])
+    heard: list[HubEvent] = []
+    learn_known = Nodes.learn_known
+
+    async def learn_late(nodes: Nodes) -> None:
+        async with asyncio.timeout(WAIT_S):
+            heard.extend(await nodes._core.hub.next_events())  # noqa: SLF001 - what dials meanwhile
+        await learn_known(nodes)
+
+    monkeypatch.setattr(Nodes, "learn_known", learn_late)
+    await site.restart()
+    assert [type(event) for event in heard] == [NodeAttached]
+    assert await site.audited("node_refused") == []
 
 
 @pytest.mark.anyio

@@ -70,6 +70,8 @@ pub struct HubOptions {
     pub state_dir: PathBuf,
     /// Most nodes attached at once. Each costs a connection and about 100 KiB.
     pub max_nodes: usize,
+    /// Nodes that may attach from the first moment on: those that dial before they are enrolled are told to join anew.
+    pub enrolled: HashSet<PublicKey>,
     /// What time it is.
     pub clock: Clock,
 }
@@ -147,7 +149,7 @@ impl Hub {
             clock: options.clock,
             max_nodes: options.max_nodes,
             events,
-            enrolled: Mutex::default(),
+            enrolled: Mutex::new(options.enrolled),
             links: Mutex::default(),
             joins: Mutex::default(),
             records: Arc::new(Mutex::new(records)),

@@ -40,20 +40,26 @@ pub(crate) struct Hub {
 
 #[pymethods]
 impl Hub {
-    /// Listen on `listen` with the key kept in `state_dir`.
+    /// Listen on `listen` with the key kept in `state_dir`; nodes with the keys `enrolled` may attach at once.
     #[staticmethod]
-    #[pyo3(signature = (*, listen, state_dir, max_nodes = 256))]
+    #[pyo3(signature = (*, listen, state_dir, max_nodes = 256, enrolled = Vec::new()))]
     fn start(
         py: Python<'_>,
         listen: String,
         state_dir: PathBuf,
         max_nodes: usize,
+        enrolled: Vec<String>,
     ) -> Awaitable<'_> {
+        let enrolled = enrolled
+            .iter()
+            .map(|key| node_key(key))
+            .collect::<PyResult<_>>()?;
         future_into_py(py, async move {
             let options = HubOptions {
                 listen: Some(listen),
                 state_dir,
                 max_nodes,
+                enrolled,
                 clock: system_clock(),
             };
             let inner = Inner::start(options).await.map_err(raised)?;

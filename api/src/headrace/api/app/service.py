@@ -20,6 +20,7 @@ from headrace.api.clock import Clock, steady, utc_now
 from headrace.api.data_folder import AUTHORITY_CHAIN, AUTHORITY_KEY, HEADS, HUB, PASSWORDS_SEALED, PEPPER
 from headrace.api.errors import CannotStart, KeyUnusable
 from headrace.api.settings import Settings
+from headrace.api.sites.nodes import enrolled_keys
 from headrace.api.store import Database
 from headrace.api.store.address import missing_store, shown, store_url
 from headrace.api.store.copy import in_use
@@ -65,12 +66,16 @@ class Service:
             await asyncio.to_thread(migrate, url)
             database = Database(url, clock, alone=True)
             opened.push_async_callback(database.close)
-            # A store that takes no changes fails the start before nodes are listened to: none is enrolled yet, and each
-            # would be told to join anew.
+            # A store that takes no changes fails the start before nodes are listened to.
             async with database.write() as tx:
                 await tx.execute(SMALL_WRITE)
+            # Nodes that were attached to another process dial already. One that is not known yet would be told to join
+            # anew, pause for longer after each refusal, and stand in the audit log as refused.
             hub = await Hub.start(
-                listen=settings.hub_listen, state_dir=str(settings.data / HUB), max_nodes=settings.max_nodes
+                listen=settings.hub_listen,
+                state_dir=str(settings.data / HUB),
+                max_nodes=settings.max_nodes,
+                enrolled=await enrolled_keys(database),
             )
             opened.push_async_callback(hub.close)
             service = cls(
@@ -122,8 +127,8 @@ class Service:
 
     async def _take_up(self) -> None:
         do, core = self._use_cases, self._whole.core
-        # First: nodes that were attached to another process dial already, and pause for longer after each refusal.
-        await do.nodes.enroll_known()
+        # First: what nodes that have attached meanwhile say is heard by their names.
+        await do.nodes.learn_known()
         await do.audit.require_whole()
         # Before this start is noted, and anything that is removed because of its age.
         await asyncio.to_thread(core.doubt.begin, do.audit.latest)

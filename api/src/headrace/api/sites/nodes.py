@@ -21,7 +21,7 @@ from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
 from headrace.api.sites.other_hosts import elsewhere
 from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
-from headrace.api.store import Tx, after_commit
+from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.beginnings import begun_by
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
@@ -85,6 +85,11 @@ _IDS: Final = "nd_"
 """What the ids of nodes begin with."""
 
 
+async def enrolled_keys(database: Database) -> Sequence[str]:
+    """Return the keys of all nodes that joined before and were not revoked."""
+    return [key for (key,) in await database.ask(select(NodeRow.key).where(NodeRow.state != "revoked"))]
+
+
 class Nodes:
     """Enrolment and live state of the site's nodes."""
 
@@ -102,14 +107,12 @@ class Nodes:
 
     # -- live state (kept from the hub's events) --
 
-    async def enroll_known(self) -> None:
-        """Let every node that joined before and was not revoked attach."""
+    async def learn_known(self) -> None:
+        """Learn which nodes joined before: those that were not revoked may attach already (`enrolled_keys`)."""
         async with self._core.database.read() as tx:
-            for key, name, state in await tx.execute(select(NodeRow.key, NodeRow.name, NodeRow.state)):
+            for key, name in await tx.execute(select(NodeRow.key, NodeRow.name)):
                 self._joined.add(key)
                 self._names[key] = name
-                if state != "revoked":
-                    self._core.hub.enroll(key)
 
     def has_joined(self, key: str) -> bool:
         """Whether a node with this key joined once; it may be revoked."""

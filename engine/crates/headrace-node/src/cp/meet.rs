@@ -1,6 +1,7 @@
 //! Brings both ends of a copy together: a hub in this process, a node here, and one on the other machine when there is
 //! one.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use headrace_core::access::{Access, Authority};
@@ -69,6 +70,7 @@ pub(super) async fn meet(copying: &Copying, job: &Job, id: &Id) -> Result<Ends, 
         listen: None,
         state_dir: job.state.join("hub"),
         max_nodes: MAX_NODES,
+        enrolled: HashSet::from([key.public()]),
         clock: system_clock(),
     };
     let hub = Hub::start(options).await?;
@@ -84,7 +86,6 @@ pub(super) async fn meet(copying: &Copying, job: &Job, id: &Id) -> Result<Ends, 
         roots,
     };
     let (hub_end, node_end) = tokio::io::duplex(PIPE_BYTES);
-    hub.enroll(key.public());
     hub.adopt(Box::new(hub_end), key.public()).await?;
     let node_end = Box::new(node_end);
     let node = Node::start_over(node_end, key, &state, config, system_clock(), path.mover)?;

@@ -457,6 +457,7 @@ mod tests {
             state_dir: folder.path().join("hub"),
             listen: None,
             max_nodes: 8,
+            enrolled: std::collections::HashSet::new(),
             clock: crate::transport::system_clock(),
         };
         let hub = Hub::start(options).await.expect("a hub");

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -268,6 +268,7 @@ async fn start_hub(folder: &Path, listen: &str, clock: &TestClock) -> Hub {
         listen: Some(listen.to_owned()),
         state_dir: folder.join("hub"),
         max_nodes: 8,
+        enrolled: HashSet::new(),
         clock: clock.clock(),
     };
     Hub::start(options).await.expect("a hub")
