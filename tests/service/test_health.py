@@ -160,6 +160,9 @@ async def test_a_node_whose_clock_is_off_and_a_root_that_is_gone_are_named(site:
     assert "`right`" in gone.sentence
     assert "`archive`" in gone.sentence
     nodes, key = site.use_cases.nodes, site.nodes["left"].key
+    site.clock.shift += timedelta(hours=1)
+    await nodes.note_present()
+    assert [one.since for one in await causes(site)] == [gone.since], "that the node is there says nothing of its root"
     live = nodes.attached(key)
     assert live is not None
     nodes._attached[key] = SimpleNamespace(  # type: ignore[assignment] # noqa: SLF001

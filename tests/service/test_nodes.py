@@ -16,7 +16,7 @@ from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.auth import Limit
 from headrace.client import models as m
-from headrace.engine import EngineError, HubEvent, Node, NodeAttached, NodeRefused
+from headrace.engine import EngineError, HubEvent, Node, NodeAttached, NodeDetached, NodeRefused
 
 
 async def join(site: Site, token: str, name: str, roots: list[tuple[str, str, str]]) -> Node:
@@ -58,6 +58,42 @@ async def test_a_node_that_dials_before_the_next_service_has_begun_is_not_told_t
     await site.restart()
     assert [type(event) for event in heard] == [NodeAttached]
     assert await site.audited("node_refused") == []
+
+
+@pytest.mark.anyio
+async def test_a_node_that_dies_with_the_service_was_there_within_the_last_minute(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site, noted, note_present = quiet_site, asyncio.Event(), Nodes.note_present
+
+    async def note(nodes: Nodes) -> None:
+        await note_present(nodes)
+        if nodes.attached_count:
+            noted.set()
+
+    def hear_no_end(events: HubEvents, event: HubEvent) -> None:
+        if not isinstance(event, NodeDetached):
+            take(events, event)
+
+    take = HubEvents.take
+    monkeypatch.setattr(Nodes, "note_present", note)
+    monkeypatch.setattr(HubEvents, "take", hear_no_end)
+    await site.start_node("left", [])
+    await site.restart()
+    await site.until_nodes(lambda: site.use_cases.nodes.attached_count == 1)
+    noted.clear()
+    site.clock.shift += timedelta(hours=1)
+    there = site.clock()
+    site.service.whole.core.jobs.wake("note which nodes are attached", "")
+    async with asyncio.timeout(WAIT_S):
+        await noted.wait()
+    await site.nodes.pop("left").close()
+    await site.restart()
+    site.clock.shift += timedelta(hours=1)
+    [away] = await site.ada.port.nodes()
+    assert away.state == "detached"
+    assert away.last_seen is not None
+    assert there <= away.last_seen < there + timedelta(hours=1)
 
 
 @pytest.mark.anyio

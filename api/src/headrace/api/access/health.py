@@ -384,7 +384,7 @@ class Health:
                         sentence=f"the clock of node `{row.name}` is {live.clock_skew_ms / 1000:.0f} s away from the "
                         "service's, so it gets no work",
                         what_to_do="set up time synchronisation on both",
-                        since=row.last_seen,
+                        since=self._nodes.announced(key),
                     )
                 )
             trouble = self._nodes.state_trouble(key)
@@ -404,7 +404,7 @@ class Health:
                     code=_Code.ROOT_MISSING,
                     sentence=f"node `{row.name}` can't open its root `{root.name}`: {root.reason}",
                     what_to_do="mount or make its folder; the node looks for it every two seconds",
-                    since=row.last_seen,
+                    since=self._nodes.announced(key),
                 )
                 for root in live.missing_roots
             )
@@ -427,7 +427,7 @@ class Health:
                     f"`{endpoint.id}`){_and_more(len(gone) - _MOST_GONE) if number == _MOST_GONE else ''}",
                     what_to_do="mount it, and start the node again with that root; if it is gone for good, an "
                     "administrator removes the endpoint (`headrace endpoints remove ENDPOINT`)",
-                    since=row.last_seen,
+                    since=self._nodes.announced(key),
                 )
                 # One node with many does not push out what is told of the others.
                 for number, endpoint in enumerate(gone[:_MOST_GONE], 1)

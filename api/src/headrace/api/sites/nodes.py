@@ -41,6 +41,9 @@ NODES = "nodes"
 
 _SECRET_BYTES = 32
 _BY_KEY = select(NodeRow).where(NodeRow.key.in_(bindparam("of_keys", expanding=True)))
+_SEEN = update(NodeRow).where(NodeRow.key.in_(bindparam("of_keys", expanding=True))).values(last_seen=bindparam("now"))
+PRESENT_S: Final = 60
+"""How often it is noted which nodes are attached."""
 _REFUSED_AGAIN = timedelta(hours=1)
 """How often the same refusal of the same node is audited at most."""
 
@@ -98,6 +101,7 @@ class Nodes:
         self._core = core
         self._authority = authority
         self._attached: dict[str, NodeAttached] = {}
+        self._announced: dict[str, datetime] = {}
         self._joined: set[str] = set()
         self._names: dict[str, str] = {}
         self._refused: dict[str, RefusedNode] = {}
@@ -174,8 +178,19 @@ class Nodes:
                 row.last_seen = self._core.clock()
                 await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "detached")
 
+    async def note_present(self) -> None:
+        """Keep that nodes are attached: a service that dies notes nothing, and the next one says since when they are away."""
+        if self._attached:
+            async with self._core.database.write() as tx:
+                await tx.execute(_SEEN, {"of_keys": list(self._attached), "now": self._core.clock()})
+
+    def announced(self, key: str) -> datetime | None:
+        """Return when a node attached here, or last told of its roots."""
+        return self._announced.get(key)
+
     def _note(self, event: NodeAttached, name: str) -> None:
         self._attached[event.node], self._names[event.node] = event, name
+        self._announced[event.node] = self._core.clock()
         self._refused.pop(event.node, None)
         self.strange.forget(event.node)
         self._core.broker.notify(NODES)
