@@ -24,6 +24,7 @@ from headrace.api.http import relay
 from headrace.api.settings import Settings
 from headrace.api.store.address import store_url
 from headrace.api.store.leader_lock import LeaderLock
+from headrace.engine import EngineError
 
 if TYPE_CHECKING:
     from headrace.api.app.service import Service
@@ -125,6 +126,39 @@ async def test_the_log_of_a_process_that_follows_names_a_leader_that_stands_stil
         f"process {leader.pid} on the host `{leader.on}` led the site last, and does not answer within 1 s at "
         f"https://127.0.0.1:{port}; if it stands still, end it (`kill -9`), and another process takes over"
     )
+
+
+@pytest.mark.anyio
+async def test_what_stands_against_a_takeover_is_said_while_it_is_tried_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(many, "_LOOK_S", 0.0)
+    (tmp_path / "data").mkdir(mode=0o700)
+    said, service = list[str](), cast("Service", object())
+
+    async def still_leads() -> bool:
+        return True
+
+    with answering(one_of_many(tmp_path / "data", "postgresql:///nowhere")) as place:
+        process = OneOfMany(place, as_json=True, recover_admin=False)
+
+        async def start(*_: object, **__: object) -> "Service":
+            said.append(process._obstacle())  # noqa: SLF001 - what `/ready` says
+            if len(said) > 1:
+                return service
+            full = "can't write `/data/hub/attempts.jsonl` on the host `vm`: No space left on device (os error 28)"
+            raise EngineError(full)
+
+        monkeypatch.setattr(many.Service, "start", start)
+        monkeypatch.setattr(process, "_still_leads", still_leads)
+        with caplog.at_level(logging.INFO):
+            assert await process._started() is service  # noqa: SLF001 - as when it may lead
+        assert process._obstacle() == ""  # noqa: SLF001 - what `/ready` says
+    before, meanwhile = said
+    assert before == ""
+    assert meanwhile.endswith("(os error 28); make room on that disk")
+    assert "this process may lead the site, and can't start the service: can't write `/data/hub" in meanwhile
+    assert f"{meanwhile}. It goes on trying" in caplog.text
 
 
 @pytest.mark.anyio

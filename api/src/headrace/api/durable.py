@@ -61,6 +61,11 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
 
 
+def remedy_of(number: int | None) -> str:
+    """Say what to do about what the system says by this number; nothing where that is not known."""
+    return _REMEDY.get(number or 0, "")
+
+
 def place_in_words(error: OSError, folder: Path | None = None) -> str:
     """Say which file or folder of which host can't be used, why, and what to do.
 
@@ -72,7 +77,7 @@ def place_in_words(error: OSError, folder: Path | None = None) -> str:
     if name is None and error.errno in _REMEDY:
         name = folder
     what = f"`{os.fsdecode(name)}` {host} can't be used: {said}" if name is not None else f"{said} ({host})"
-    remedy = _REMEDY.get(error.errno or 0)
+    remedy = remedy_of(error.errno)
     return f"{what}; {remedy}" if remedy else what
 
 

@@ -99,8 +99,10 @@ class OneOfMany:
         self._unknown: Trouble | None = None
         """Set while the database can't be asked who leads."""
         self._said, self._said_at = "", 0.0
-        self._looked_at = 0.0
         """Why it could not start the service when it last might have led, and when that was said."""
+        self._trying = ""
+        """Why it can't start the service yet, while it tries and lets no other process."""
+        self._looked_at = 0.0
         self._server: uvicorn.Server
         self._serving: asyncio.Task[None]
 
@@ -145,7 +147,8 @@ class OneOfMany:
         if self._unknown is not None:
             url = store_url(self._settings.database, self._settings.data)
             return f"{trouble_in_words(url, self._unknown, 'asked who leads')}; {remedy(url, self._unknown)}"
-        return f"this process may lead the site, and can't start the service: {self._said}" if self._said else ""
+        said = self._said or self._trying
+        return f"this process may lead the site, and can't start the service: {said}" if said else ""
 
     async def _may_lead(self) -> bool:
         """Wait until this process may lead; `False` when it ends before."""
@@ -215,7 +218,7 @@ class OneOfMany:
         if said != self._said or now - self._said_at >= _REMIND_S:
             self._said, self._said_at = said, now
             _log.error(
-                "this process may lead the site, and can't start the service: %s. Until then it passes requests on, "
+                "this process may lead the site, and can't start the service: %s. Until it can, it passes requests on, "
                 "lets other processes try, and tries again every %.0f s",
                 said,
                 _AGAIN_S,
@@ -259,20 +262,23 @@ class OneOfMany:
 
     async def _started(self) -> Service | None:
         """Start the service, whose last leader may still be about to end; nothing when another process leads first."""
-        limit, said = asyncio.get_running_loop().time() + _START_S, ""
-        while True:
-            try:
-                return await Service.start(self._settings, public_url=self._place.public_url)
-            except (CannotStart, EngineError, SQLAlchemyError, AuditUnwritable) as error:
-                over = asyncio.get_running_loop().time() >= limit or self._ending.is_set()
-                if over or isinstance(error, StoreIsNewer) or not of_former_leader(error):
-                    raise
-                if not await self._still_leads():
-                    return None
-                if said != str(error):
-                    said = str(error)
-                    _log.info("it may lead, and can't yet: %s", in_words(self._settings, error))
-                await asyncio.sleep(_LOOK_S)
+        limit = asyncio.get_running_loop().time() + _START_S
+        try:
+            while True:
+                try:
+                    return await Service.start(self._settings, public_url=self._place.public_url)
+                except (CannotStart, EngineError, SQLAlchemyError, AuditUnwritable) as error:
+                    over = asyncio.get_running_loop().time() >= limit or self._ending.is_set()
+                    if over or isinstance(error, StoreIsNewer) or not of_former_leader(error):
+                        raise
+                    if not await self._still_leads():
+                        return None
+                    if self._trying != (said := in_words(self._settings, error)):
+                        self._trying = said
+                        _log.info("%s. It goes on trying", self._obstacle())
+                    await asyncio.sleep(_LOOK_S)
+        finally:
+            self._trying = ""
 
     async def _still_leads(self) -> bool:
         try:

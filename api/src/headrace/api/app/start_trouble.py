@@ -1,8 +1,10 @@
 """What stands against a start of the service: in words for whoever runs it, and whether it may pass by itself."""
 
 import logging
+import re
+from typing import Final
 
-from headrace.api.durable import place_in_words
+from headrace.api.durable import place_in_words, remedy_of
 from headrace.api.settings import Settings
 from headrace.api.store.address import store_url
 from headrace.api.store.words import remedy, trouble_in_words
@@ -10,6 +12,9 @@ from headrace.api.store_trouble import Trouble, said_by, store_error, trouble_of
 from headrace.engine import EngineError
 
 _log = logging.getLogger(__name__)
+
+_OF_SYSTEM: Final = re.compile(r"\(os error (?P<number>\d+)\)")
+"""How the engine says what the system did not allow."""
 
 
 def in_words(settings: Settings, error: BaseException) -> str:
@@ -19,7 +24,11 @@ def in_words(settings: Settings, error: BaseException) -> str:
         _log.debug("the store could not be used", exc_info=of_store)
         url, trouble = store_url(settings.database, settings.data), trouble_of(of_store)
         return f"{trouble_in_words(url, trouble)} ({said_by(of_store)}); {remedy(url, trouble)}"
-    return place_in_words(error, settings.data) if isinstance(error, OSError) else str(error)
+    if isinstance(error, OSError):
+        return place_in_words(error, settings.data)
+    of_system = _OF_SYSTEM.search(str(error)) if isinstance(error, EngineError) else None
+    remedy_ = remedy_of(int(of_system["number"])) if of_system else ""
+    return f"{error}; {remedy_}" if remedy_ else str(error)
 
 
 def may_pass(error: BaseException) -> bool:
