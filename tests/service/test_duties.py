@@ -19,7 +19,8 @@ from headrace.api.audit import strangers
 from headrace.api.audit.elsewhere import SEND_S
 from headrace.api.audit.heads import last_head
 from headrace.api.data_folder import HALT, HEADS, LAST_TIME
-from headrace.api.jobs.local import LocalJobs
+from headrace.api.jobs.local import LocalJobs, _Job
+from headrace.api.jobs.port import Task
 from headrace.api.settings import Settings
 from headrace.api.sites.halts import LOOK_S
 from headrace.api.store.tables_work import PlanRow, QuotaKeyRow, ThroughputRow, TransferRow
@@ -230,3 +231,18 @@ async def test_every_duty_comes_round_as_often_as_it_shall_and_does_what_it_is_f
         small_set(site)
         for name, (_, does_what_it_is_for) in DUTIES.items():
             await does_what_it_is_for(site, scheduled[name][1])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("subject", "about"), [("", ""), ("node1", " for `node1`")])
+async def test_the_log_names_work_that_fails_and_what_for(
+    quiet_site: Site, caplog: pytest.LogCaptureFixture, subject: str, about: str
+) -> None:
+    async def fails(_subject: str) -> None:
+        message = "not today"
+        raise ValueError(message)
+
+    jobs = quiet_site.service.whole.core.jobs
+    assert isinstance(jobs, LocalJobs)
+    await jobs._work(_Job(("tidy up", subject)), Task("tidy up", fails))  # noqa: SLF001 - as when it is due
+    assert f"the work `tidy up`{about} failed; it is tried again" in caplog.messages

@@ -69,7 +69,11 @@ async def test_a_disk_is_called_full_before_a_write_fails(
 ) -> None:
     measured = SimpleNamespace(f_bavail=free_blocks, f_frsize=4096)
     monkeypatch.setattr(os, "statvfs", lambda _: measured)
-    assert codes(await causes(quiet_site)) == found
+    told, now = await causes(quiet_site), quiet_site.clock()
+    assert codes(told) == found
+    quiet_site.clock.shift += timedelta(hours=1)
+    assert [(one.code, one.since) for one in await causes(quiet_site)] == [(one.code, one.since) for one in told]
+    assert all(one.since is not None and one.since <= now for one in told)
 
 
 @pytest.mark.anyio

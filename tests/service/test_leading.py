@@ -129,6 +129,21 @@ async def test_the_log_of_a_process_that_follows_names_a_leader_that_stands_stil
 
 
 @pytest.mark.anyio
+async def test_the_log_of_a_process_that_follows_says_once_whom(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "data").mkdir(mode=0o700)
+    leader, _ = begin_to_lead("127.0.0.1", 4242)
+    replace(leader, pid=os.getppid()).write(tmp_path / "data")
+    with answering(one_of_many(tmp_path / "data", "postgresql:///nowhere")) as place, caplog.at_level(logging.INFO):
+        process = OneOfMany(place, as_json=True, recover_admin=False)
+        for _ in range(2):
+            process._say_whom()  # noqa: SLF001 - as when the leader has answered
+    said = f"process {os.getppid()} on the host `{leader.on}` leads the site; this one passes requests on to it"
+    assert caplog.messages == [said]
+
+
+@pytest.mark.anyio
 async def test_what_stands_against_a_takeover_is_said_while_it_is_tried_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -196,7 +196,7 @@ async def test_without_a_policy_or_a_store_that_can_be_read_it_says_so(
         assert not [name for name in found if name.startswith(("headrace_node", "headrace_transfers{"))]
 
 
-def unreadable(_self: Database) -> Never:
+def unreadable(*_: object) -> Never:
     trouble = Exception("disk I/O error")
     msg = "SELECT"
     raise OperationalError(msg, {}, trouble)
@@ -222,6 +222,23 @@ async def test_who_can_start_nothing_is_not_ready_and_says_why_as_health_does(
     assert (told["ready"], told["reasons"]) == (False, [code])
     [cause] = [one for one in (await quiet_site.ada.port.health()).causes if one.code == code]
     assert told["said"] == [f"{cause.sentence}; {cause.what_to_do}"]
+
+
+@pytest.mark.anyio
+async def test_a_call_whose_store_is_away_is_answered_and_not_logged_whole_by_the_server_as_well(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = create_app(quiet_site.service.gate, Origins.of(f"http://{HOST}"))
+    known = {"authorization": f"Bearer {quiet_site.ada.secret}"}
+    monkeypatch.setattr(Database, "read", unreadable)
+    monkeypatch.setattr(Database, "look", unreadable)
+    monkeypatch.setattr(Database, "ask", unreadable)
+    # The transport raises what the application lets through, which a server logs with its traceback.
+    async with httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app), base_url=f"http://{HOST}", headers=known
+    ) as client:
+        answer = await client.get("/api/v1/nodes")
+    assert answer.json()["code"] == "store_failed"
 
 
 @pytest.mark.anyio

@@ -158,6 +158,7 @@ async def test_a_session_that_holds_the_audit_table_is_told_while_other_writes_g
             ready = (await client.get("/ready")).json()
         assert ready["reasons"] == ["audit_unwritable"], ready
         assert "it is busy" in ready["said"][0]
+        assert "`pg_locks`" in ready["said"][0]
         async with store.write() as tx:
             await tx.execute(SMALL_WRITE)
     quiet_site.clock.shift += FRESH

@@ -1,5 +1,6 @@
 """Whether what stands against a start may pass by itself: a store that is damaged does not."""
 
+import logging
 import socket
 import sqlite3
 from contextlib import closing
@@ -11,6 +12,7 @@ from sqlalchemy import URL, text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from tests.servers.site import started_site
 
+from headrace.api.app.serve import _is_no_word_of_one_server
 from headrace.api.app.service import Service
 from headrace.api.app.start_trouble import may_pass
 from headrace.api.data_folder import STORE
@@ -49,6 +51,12 @@ def test_what_a_start_raised_from_a_trouble_of_the_store_is_told_by_that(tmp_pat
     error = OSError("as if it were a matter of the disk")
     error.__cause__ = failure(url)
     assert not may_pass(error)
+
+
+def test_a_process_with_three_servers_does_not_say_three_times_that_it_began() -> None:
+    for said, kept in (("Started server process [%d]", False), ("Finished server process [%d]", False), ("no", True)):
+        record = logging.LogRecord("uvicorn.error", logging.INFO, "", 0, said, (1,) if "%" in said else (), None)
+        assert _is_no_word_of_one_server(record) is kept
 
 
 @pytest.mark.anyio

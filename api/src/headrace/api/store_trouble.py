@@ -28,7 +28,7 @@ class Trouble(StrEnum):
 _REMEDY = {
     Trouble.FULL: "make room",
     Trouble.DISK: "look at the disk, and whether this account may write there",
-    Trouble.BUSY: "end the program that has it open",
+    Trouble.BUSY: "end the program that has it open, or the session of the database server that holds a lock",
     Trouble.AWAY: "start the database server, and see that HEADRACE_DATABASE names it and an account that it lets in",
     Trouble.SILENT: "look at its host: it stands still, has too much to do, or waits for its disk",
     Trouble.READ_ONLY: "see that HEADRACE_DATABASE names the server that takes changes, not a standby",

@@ -96,6 +96,8 @@ class Health:
         self._core = core
         self._measured: datetime | None = None
         """When the small write was last tried: where the store is away, it never comes to the audit log."""
+        self._begun: dict[str, datetime] = {}
+        """Since when what is looked at anew each time is wrong."""
         self._writing = Patient(self._write, PATIENCE_S)
         self._reading = Patient(self._of_rows, PATIENCE_S)
 
@@ -232,8 +234,9 @@ class Health:
 
     def _of_store(self) -> Iterator[m.HealthCause]:
         refused, since = self._core.database.refused, self._audit.unwritable_since
-        if self._writing.late:
-            yield self._of_trouble(Trouble.SILENT, "written")
+        silent = self._since("silent", holds=self._writing.late)
+        if silent is not None:
+            yield self._of_trouble(Trouble.SILENT, "written").model_copy(update={"since": silent})
         elif refused is not None:
             yield self._of_trouble(refused.trouble, "written").model_copy(update={"since": refused.since})
         yield from self._of_folder()
@@ -249,28 +252,40 @@ class Health:
 
     def _of_folder(self) -> Iterator[m.HealthCause]:
         """Yield what is the matter with the data folder, which a store on a server does not share."""
+        wrong = self._wrong_with_folder()
+        since = self._since("folder", holds=wrong is not None)
+        if wrong is not None:
+            yield wrong.model_copy(update={"since": since})
+
+    def _wrong_with_folder(self) -> m.HealthCause | None:
         data = self._core.settings.data
         where = f"the data folder `{data}` on the host `{os.uname().nodename}`"
         if not self._core.folder.is_here:
-            yield m.HealthCause(
+            return m.HealthCause(
                 code=_Code.STORE_FAILED,
                 sentence=f"{where} is gone, or is not the one that the service started with, so everything is halted",
                 what_to_do="mount its disk again; if that folder is another one now, restart the service",
             )
-            return
         try:
             found = os.statvfs(data)
         except OSError as error:
-            yield m.HealthCause(
+            return m.HealthCause(
                 code=_Code.STORE_FAILED, sentence=f"{where} can't be read", what_to_do=place_in_words(error)
             )
-            return
-        if found.f_bavail * found.f_frsize < _LEAST_FREE_BYTES:
-            yield m.HealthCause(
-                code=_Code.STORE_FULL,
-                sentence=f"{where} is on a full disk (less than 1 MiB is left)",
-                what_to_do="make room on that disk",
-            )
+        if found.f_bavail * found.f_frsize >= _LEAST_FREE_BYTES:
+            return None
+        return m.HealthCause(
+            code=_Code.STORE_FULL,
+            sentence=f"{where} is on a full disk (less than 1 MiB is left)",
+            what_to_do="make room on that disk",
+        )
+
+    def _since(self, what: str, *, holds: bool) -> datetime | None:
+        """Return since when it holds, as far as somebody asked; nothing where it does not."""
+        if not holds:
+            self._begun.pop(what, None)
+            return None
+        return self._begun.setdefault(what, self._core.clock())
 
     def _of_key(self) -> Iterator[m.HealthCause]:
         trouble = self._signer.key_trouble

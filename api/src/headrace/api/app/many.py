@@ -102,6 +102,8 @@ class OneOfMany:
         """Why it could not start the service when it last might have led, and when that was said."""
         self._trying = ""
         """Why it can't start the service yet, while it tries and lets no other process."""
+        self._follows = ""
+        """Whom this process was last said to follow."""
         self._looked_at = 0.0
         self._server: uvicorn.Server
         self._serving: asyncio.Task[None]
@@ -173,6 +175,7 @@ class OneOfMany:
                 if self._recover_admin:
                     _log.warning("another process leads, so --recover-admin makes no link: end the others first")
                 self._announce(Ready(self._place.public_url, None, None, metrics_url(self._place.for_monitoring)))
+                self._say_whom()
             await _first(self._ending.wait(), asyncio.sleep(_LOOK_S))
         return False
 
@@ -186,6 +189,15 @@ class OneOfMany:
             self._looked_at = now
             if why := await self._relay.why_not_reached():
                 _log.warning("%s", why)
+            else:
+                self._say_whom()
+
+    def _say_whom(self) -> None:
+        """Log who leads, when that is another one than was said."""
+        peer = self._known_leader()
+        if peer is not None and not peer.is_this and peer.name != self._follows:
+            self._follows = peer.name
+            _log.info("%s leads the site; this one passes requests on to it", peer.name)
 
     def _announce(self, ready: Ready) -> None:
         if not self._announced:
@@ -196,6 +208,7 @@ class OneOfMany:
 
     async def _lead(self) -> None:
         """Lead as long as this process may and can; when it can't, say why, and let others try."""
+        self._follows = ""
         try:
             service = await self._started()
             if service is None:

@@ -116,9 +116,15 @@ def parse_root(text: str) -> Root:
     return name, str(Path(path).resolve()), access
 
 
+def _is_no_word_of_one_server(record: logging.LogRecord) -> bool:
+    """Leave out that a server begins and ends: one process has up to three, and each says it of the process."""
+    return not str(record.msg).startswith(("Started server process", "Finished server process"))
+
+
 async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recover_admin: bool = False) -> None:
     """Serve until SIGTERM or SIGINT, then close cleanly."""
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("uvicorn.error").addFilter(_is_no_word_of_one_server)
     log_to_stderr(settings.engine_log)
     if settings.peer_listen:
         _require_fit_for_many(settings, roots)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.routing import compile_path
 
@@ -75,7 +76,8 @@ def install(app: FastAPI) -> None:
             )
         return problem_response(problem, headers, after_s)
 
-    for known in (*KNOWN, HeadraceError):
+    # A store that can't be used is in the log already: what no class is named for is raised again, and logged whole.
+    for known in (*KNOWN, HeadraceError, SQLAlchemyError):
         app.add_exception_handler(known, anything)
 
     @app.exception_handler(RequestValidationError)

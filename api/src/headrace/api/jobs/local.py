@@ -235,7 +235,9 @@ class LocalJobs:
                 if look_at is None and generation and job.generation == generation:
                     await self._remove(job, generation)
         except (Exception, TimeoutError) as error:  # noqa: BLE001 - the job's boundary: logged whole, and tried again
-            log_trouble(_log, f"{' '.join(job.key)} failed; it is tried again", error)
+            name, subject = job.key
+            about = f" for `{subject}`" if subject else ""
+            log_trouble(_log, f"the work `{name}`{about} failed; it is tried again", error)
             wait_s = min(task.max_retry_s, task.retry_s * 2 ** min(job.failures, _MAX_DOUBLINGS))
             job.failures += 1
             self._note(job, error)

@@ -2,11 +2,18 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy import URL
 
 from headrace.api.store.address import shown
 from headrace.api.store_trouble import Trouble
+
+
+_END_SESSION: Final = (
+    "look there which session holds a lock (`pg_stat_activity`, `pg_locks`) and end it (`pg_terminate_backend`), or, "
+    "where the server has too many connections, those that are not needed"
+)
 
 
 def trouble_in_words(url: URL, trouble: Trouble, done: str = "used") -> str:
@@ -21,6 +28,8 @@ def remedy(url: URL, trouble: Trouble) -> str:
         return f"make room on the disk of {_where(url)}"
     if trouble is Trouble.DISK:
         return f"look at the disk of {_where(url)}, and whether the account that writes there may"
+    if trouble is Trouble.BUSY:
+        return "end the program that has it open" if _is_file(url) else _END_SESSION
     return trouble.remedy
 
 
