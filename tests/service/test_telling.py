@@ -1,6 +1,7 @@
 """Nodes hear what they get of links each for itself: a silent one holds up nobody, a restart forgets nothing."""
 
 import asyncio
+import logging
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -178,6 +179,20 @@ async def test_what_failed_is_told_again_and_what_is_refused_is_not() -> None:
     telling.want("second")
     await whom.answer(telling)
     assert telling.known == "second"
+
+
+@pytest.mark.anyio
+async def test_the_log_says_once_that_nobody_hears_and_again_after_it_was_heard(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    whom = Addressee()
+    telling = Telling("transfer x", whom.send, None)
+    with caplog.at_level(logging.INFO):
+        for text, answer in (("first", True), ("first", True), ("first", False), ("second", True), ("second", True)):
+            telling.want(text)
+            await whom.answer(telling, engine_error("node_away") if answer else None)
+    assert len(whom.heard) == 5
+    assert len(caplog.messages) == 2, caplog.messages
 
 
 @pytest.mark.anyio

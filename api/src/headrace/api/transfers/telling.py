@@ -25,6 +25,8 @@ class Telling:
         self._send = send
         self._task: asyncio.Task[None] | None = None
         self._refused: str | None = None
+        self._failed = ""
+        """Why it did not hear the last text, where that is in the log."""
         self.known = known
         """What was answered last; `None` while nobody can say."""
         self.wanted = known
@@ -64,9 +66,12 @@ class Telling:
                 if error.code == SHARES_INVALID:
                     self.refuse(text)
                     continue
-                _log.info("%s is told again what it gets of links: %s", self._whose, error)
+                if self._failed != (said := str(error)):
+                    # Once: where a node is away, it is tried every few seconds for each transfer.
+                    self._failed = said
+                    _log.info("%s is told again and again what it gets of links, until it hears it: %s", self._whose, said)
                 return
-            self.known = text
+            self.known, self._failed = text, ""
 
     @property
     def under_way(self) -> asyncio.Task[None] | None:
