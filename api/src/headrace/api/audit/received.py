@@ -14,6 +14,10 @@ from headrace.api.audit.heads import Head, head_of
 from headrace.client import models as m
 
 _EVENT: Final = re.compile(rb'\{"event":(\{.*\}),"hash":"([0-9a-f]{64})"\}\s*$')
+_RESTORED: Final = (
+    ". If the service was restored from a backup, the copy went on there with other events: check the lines before line "
+    "{line} by themselves, and those from line {line} on. If it was not, one of the two forms was altered"
+)
 _MOST: Final = 2**63 - 1
 _Link = tuple[bytes, bytes]
 """The hash of the event before it, and its own."""
@@ -25,7 +29,7 @@ def verify_received(lines: Iterable[bytes], key: str) -> m.AuditVerdict:
     `key` (`ed25519:...`) is whose signed heads count. The events may begin anywhere in the chain; what came after the
     last head is told, and not vouched for. Needs about 300 bytes of memory for each event.
     """
-    links, altered, head = _read(lines, key)
+    links, altered, again, head = _read(lines, key)
     if head is None:
         return _verdict(1, "no head signed by that key is there, so nothing vouches for what is")
     first, wanted = head.sequence + 1, bytes.fromhex(head.hash)
@@ -35,7 +39,10 @@ def verify_received(lines: Iterable[bytes], key: str) -> m.AuditVerdict:
         return _verdict(first - 1, f"event {first - 1} is missing, or was altered", head)
     odd = {one for one in altered | {one for one, found in links.items() if len(found) > 1} if one <= head.sequence}
     if odd:
-        return _verdict(min(odd), f"event {min(odd)} is there in two forms, one of them altered", head)
+        at = min(odd)
+        said = f"event {at} is there in two forms"
+        said += ", one of them altered" if at in altered else _RESTORED.format(line=again[at])
+        return _verdict(at, said, head)
     later = sum(sequence > head.sequence for sequence in links)
     said = f"every link fits from event {first} to {head.sequence}, whose head was signed at {head.at}"
     if later:
@@ -43,12 +50,18 @@ def verify_received(lines: Iterable[bytes], key: str) -> m.AuditVerdict:
     return m.AuditVerdict(intact=True, events=head.sequence, head=head.hash, checked_before=first - 1, detail=said)
 
 
-def _read(lines: Iterable[bytes], key: str) -> tuple[dict[int, tuple[_Link, ...]], set[int], Head | None]:
-    """Return the links by the number of their event, the numbers of altered events, and the newest head."""
+def _read(
+    lines: Iterable[bytes], key: str
+) -> tuple[dict[int, tuple[_Link, ...]], set[int], dict[int, int], Head | None]:
+    """Return the links by the number of their event, the numbers of altered events, and the newest head.
+
+    Before that head: in which line the second form of an event is first there.
+    """
     links: dict[int, tuple[_Link, ...]] = {}
+    again: dict[int, int] = {}
     altered: set[int] = set()
     newest: Head | None = None
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         found = _EVENT.search(line)
         if found is None:
             head = head_of(line[line.find(b"{") :].strip(), [key])
@@ -66,8 +79,10 @@ def _read(lines: Iterable[bytes], key: str) -> tuple[dict[int, tuple[_Link, ...]
         if own.hexdigest() != found[2].decode():
             altered.add(sequence)
         elif (previous, own.digest()) not in links.get(sequence, ()):
+            if sequence in links:
+                again.setdefault(sequence, number)
             links[sequence] = (*links.get(sequence, ()), (previous, own.digest()))
-    return links, altered, newest
+    return links, altered, again, newest
 
 
 def _with_hash(links: Iterable[_Link], wanted: bytes) -> _Link | None:
