@@ -164,7 +164,7 @@ async def test_what_stands_against_a_takeover_is_said_while_it_is_tried_with_wha
             full = "can't write `/data/hub/attempts.jsonl` on the host `vm`: No space left on device (os error 28)"
             raise EngineError(full)
 
-        monkeypatch.setattr(many.Service, "start", start)
+        monkeypatch.setattr("headrace.api.app.many.Service.start", start)
         monkeypatch.setattr(process, "_still_leads", still_leads)
         with caplog.at_level(logging.INFO):
             assert await process._started() is service  # noqa: SLF001 - as when it may lead

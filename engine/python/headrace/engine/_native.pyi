@@ -295,9 +295,7 @@ class Hub:
     """The service's side of the control plane: nodes dial it and stay attached (gRPC over mutual TLS)."""
 
     @staticmethod
-    def start(
-        *, listen: str, state_dir: str, max_nodes: int = 256, enrolled: Sequence[str] = ...
-    ) -> Awaitable[Hub]:
+    def start(*, listen: str, state_dir: str, max_nodes: int = 256, enrolled: Sequence[str] = ...) -> Awaitable[Hub]:
         """Listen on `listen` (host:port, port 0 picks one) with the key kept in `state_dir` (made on first start).
 
         Nodes with the keys `enrolled` may attach from the first moment on.

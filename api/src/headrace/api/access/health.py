@@ -1,8 +1,8 @@
 """Whether the service can work, and what is wrong when it can't.
 
 Whether the store and the audit log take writes is known from the last write of each: most writes, such as those of a
-transfer that runs, are no events. When one of them is older than `FRESH`, asking for the health makes a small one first,
-so the answer is never about a disk or a lock of an hour ago.
+transfer that runs, are no events. When one of them is older than `FRESH`, asking for the health makes a small one
+first, so the answer is never about a disk or a lock of an hour ago.
 """
 
 import os

@@ -63,7 +63,7 @@ from headrace.api.signing.signer import Signer
 from headrace.api.signing.signer_line import Line, SignerProcess
 from headrace.api.sites.endpoints import Endpoints
 from headrace.api.sites.halts import Halts
-from headrace.api.sites.nodes import PRESENT_S, Nodes
+from headrace.api.sites.nodes import Nodes
 from headrace.api.sites.trashes import Trashes
 from headrace.api.store import Database
 from headrace.api.store_trouble import log_trouble
@@ -209,7 +209,6 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     if audit.elsewhere is not None:
         jobs.every("send the audit chain", SEND_S, audit.elsewhere.send)
     jobs.every("count strangers", LOOK_S, strangers.tell)
-    jobs.every("note which nodes are attached", PRESENT_S, nodes.note_present)
     _remove_what_is_old(core, quotas)
     # Each question of a look has a limit; how many there are is how many people there are.
     for issuer, look in use_cases.people.looks_for_leavers():

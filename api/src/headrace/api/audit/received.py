@@ -15,8 +15,8 @@ from headrace.client import models as m
 
 _EVENT: Final = re.compile(rb'\{"event":(\{.*\}),"hash":"([0-9a-f]{64})"\}\s*$')
 _RESTORED: Final = (
-    ". If the service was restored from a backup, the copy went on there with other events: check the lines before line "
-    "{line} by themselves, and those from line {line} on. If it was not, one of the two forms was altered"
+    ". If the service was restored from a backup, the copy went on there with other events: check the lines before "
+    "line {line} by themselves, and those from line {line} on. If it was not, one of the two forms was altered"
 )
 _MOST: Final = 2**63 - 1
 _Link = tuple[bytes, bytes]

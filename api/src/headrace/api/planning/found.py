@@ -55,7 +55,7 @@ MAX_WORDS: Final = 10
 MAX_LETTERS: Final = 100
 LOOKED_AT: Final = 200_000
 """Rows whose text a search for one word looks at: the newest that the caller may see; for two words half of them."""
-LOOKED_AT_FIRST: Final = 4_000
+LOOKED_AT_FIRST: Final = 2_000
 """Rows that it looks at before it asks the index."""
 FEW: Final = 5_000
 """Rows that the index may give: where more hold a word, the newest of them come soon enough one by one."""

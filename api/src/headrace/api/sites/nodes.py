@@ -108,6 +108,7 @@ class Nodes:
         self._state_troubles: dict[str, StateTrouble] = {}
         self._left_out: dict[str, LeftOut] = {}
         self.strange = StrangeNodes(core.clock)
+        core.jobs.every("note which nodes are attached", PRESENT_S, self.note_present)
 
     # -- live state (kept from the hub's events) --
 
@@ -179,7 +180,7 @@ class Nodes:
                 await self._core.outbox.write(tx, m.ChangeKind.NODE, row.id, "detached")
 
     async def note_present(self) -> None:
-        """Keep that nodes are attached: a service that dies notes nothing, and the next one says since when they are away."""
+        """Keep that nodes are attached: of a service that dies, the next one says since when they are away."""
         if self._attached:
             async with self._core.database.write() as tx:
                 await tx.execute(_SEEN, {"of_keys": list(self._attached), "now": self._core.clock()})

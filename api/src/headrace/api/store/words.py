@@ -9,7 +9,6 @@ from sqlalchemy import URL
 from headrace.api.store.address import shown
 from headrace.api.store_trouble import Trouble
 
-
 _END_SESSION: Final = (
     "look there which session holds a lock (`pg_stat_activity`, `pg_locks`) and end it (`pg_terminate_backend`), or, "
     "where the server has too many connections, those that are not needed"

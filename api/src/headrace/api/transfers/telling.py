@@ -69,7 +69,9 @@ class Telling:
                 if self._failed != (said := str(error)):
                     # Once: where a node is away, it is tried every few seconds for each transfer.
                     self._failed = said
-                    _log.info("%s is told again and again what it gets of links, until it hears it: %s", self._whose, said)
+                    _log.info(
+                        "%s is told again and again what it gets of links, until it hears it: %s", self._whose, said
+                    )
                 return
             self.known, self._failed = text, ""
 
