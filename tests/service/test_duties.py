@@ -22,7 +22,9 @@ from headrace.api.data_folder import HALT, HEADS, LAST_TIME
 from headrace.api.jobs.local import LocalJobs, _Job
 from headrace.api.jobs.port import Task
 from headrace.api.settings import Settings
+from headrace.api.sites import nodes
 from headrace.api.sites.halts import LOOK_S
+from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.tables_work import PlanRow, QuotaKeyRow, ThroughputRow, TransferRow
 from headrace.api.transfers.scheduler import KEEP_S
 from headrace.api.transfers.shares import RENEW_S
@@ -168,6 +170,16 @@ async def old_plans_vanish(site: Site, run: Run) -> None:
         await site.ada.port.plan(plan.id)
 
 
+async def it_is_noted_who_is_attached(site: Site, run: Run) -> None:
+    site.clock.shift += timedelta(seconds=nodes.PRESENT_S)
+    since = site.clock()
+    await run()
+    async with site.service.whole.core.database.read() as tx:
+        seen = list(await tx.scalars(select(NodeRow.last_seen)))
+    assert len(seen) == 2
+    assert all(at is not None and at >= since for at in seen)
+
+
 async def the_end_of_a_key_is_noted(site: Site, run: Run) -> None:
     site.clock.shift += MONTH
     await run()
@@ -185,6 +197,7 @@ DUTIES: dict[str, tuple[float, Callable[[Site, Run], Awaitable[None]]]] = {
     "export the audit head": (SETTINGS.audit_head_s, the_head_is_exported),
     "send the audit chain": (SEND_S, the_chain_is_sent),
     "count strangers": (strangers.LOOK_S, strangers_are_counted),
+    "note which nodes are attached": (nodes.PRESENT_S, it_is_noted_who_is_attached),
     "note the time": (clock_doubt.KEEP_S, the_time_is_noted),
     # From here on the site's clock is set forward, by days: nodes take no work any more.
     "remove old changes": (HOUR_S, old_changes_are_removed),
