@@ -325,8 +325,10 @@ def _end_of(text: _Text, at: int) -> int | None:
         return None
     before = text.first_said < at
     stopped = not _ASKED_OF_ONE.isdisjoint(text.ordered[at])
-    kinds = {"background", "background with a time"}
+    kinds = {"background", "background with a time", "background of others"}
     kinds |= set() if before else {"background before an order"}
+    # "By 18:00, the purge runs after that": what comes after a time; without one, it may be what comes after the copy.
+    kinds |= {"background after a time"} if before and text.times else set()
     kinds |= {"background of a control"} if stopped else set()
     # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
     told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
@@ -342,6 +344,8 @@ def _end_of(text: _Text, at: int) -> int | None:
             silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
             silent |= {"select", "state", "copy"} if told else set()
             silent |= _TIMES if "background with a time" in is_a else set()
+            silent |= {"action"} if "background after a time" in is_a else set()  # "after that"
+            silent |= {"include", "modified_after"} if "background of others" in is_a else set()  # "since others ..."
             silent |= {"unsure"} if "background before an order" in is_a else set()  # "night shift report: ..."
             if all(one <= silent for one in said[at:end]):
                 return end

@@ -24,6 +24,9 @@ _NO_OBJECT = frozenset({"marker", "turn", "confirm", "retract", "polarity", "ste
 _QUESTIONS = ("status", "list")
 _ON_GOING = ("cancel", "pause", "resume", "modify")
 _WHICH = "two orders about the same, or one said anew: say which of them holds"
+_STOPS = ("cancel", "pause")
+# "Copy A to B. Cancel it." stops what has not begun.
+_NEVER_STARTED = "say whether to plan it at all, or when to stop it"
 _ENDED = "what is cancelled can't be paused, resumed or changed: say which of these orders holds"
 
 
@@ -71,6 +74,8 @@ def _with_targets(intents: Sequence[Intent]) -> list[Intent]:
 def _doubt(joint: str, before: Intent, after: Intent, *, timed: bool) -> str:
     """Say why the later of two orders may not be one more (`timed`: it has a time of its own); nothing if it is."""
     later = timed and after.action not in TRANSFER_ACTIONS
+    if before.action in TRANSFER_ACTIONS and after.action in _STOPS and after.target is None and not timed:
+        return _NEVER_STARTED
     replaces = _is_same(before, after) and not later and after.action not in _QUESTIONS
     return _WHICH if joint == "turn" or (joint == "list" and replaces) else ""
 

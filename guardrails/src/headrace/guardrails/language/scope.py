@@ -35,6 +35,7 @@ OPTIONS = frozenset(
 )
 # "overwrite only *.log" chooses what is overwritten, not what is copied; "verify it at 18:00" says when it is verified.
 _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place", "clear"})
+_WHOLE_ORDER = frozenset({"action", "source", "destination"})
 _TIMES = frozenset({"start", "window", "repeat"})
 _MOMENTS_OF_WORK = frozenset({"start", "window", "deadline"})
 # A size or an age, said of the files before it or of all.
@@ -44,6 +45,8 @@ _HEADS = {kind: re.compile(pattern_of(f"{{{kind}}}")) for kind in ("only", "skip
 """How a span may begin that says which files are taken or left out, or that something is not to be."""
 _COMPARING = heads_of("bigger", "smaller", "changed") | listed("compares")
 _OWN_A_TIME = heads_of("doing_option")
+_OWN_ORDER = listed("own_order")
+_ARTICLES = listed("determiner", "goes_on_a_list")
 _DENIES_DOING = re.compile(pattern_of("{denies_doing}"))
 _STATES = tuple(f" {words.split()[-1]}" for words in table("state"))
 _SUBJECTS = frozenset({"what it is", "nouns"})
@@ -141,7 +144,9 @@ def scoped(chosen: list[Chosen]) -> list[Chosen]:
             scope.before = reached
         scope.in_list, scope.joiner = bool(scope.joiner), ""
         if not (span.slots & {"turn", "cue"} or span.name == "only" or span.words == "("):
-            scope.owner, scope.apart = (reached if span.slots & _OWNING and not field else None), False
+            # "An encrypted copy of A on B" is a whole order: a time behind it is of the order, not of its encryption.
+            owns = span.slots & _OWNING and not field and not span.slots >= _WHOLE_ORDER
+            scope.owner, scope.apart = (reached if owns else None), False
     return _added(_united(result))
 
 
@@ -187,16 +192,24 @@ def _added(chosen: list[Chosen]) -> list[Chosen]:
     result = list(chosen)
     for at, span in enumerate(chosen):
         if span.slots <= FILTERS and span.slots & {"include", *LIMITS}:
-            before, after = chosen[at - 1] if at else None, chosen[at + 1] if at + 1 < len(chosen) else None
+            before, after = _before_article(chosen, at), chosen[at + 1] if at + 1 < len(chosen) else None
             words = span.spoken.split()
             adds = words[0] in listed("adds") or (after is not None and after.spoken in listed("adds_behind"))
             adds = adds or (before is not None and before.spoken in listed("adds") | listed("joins_a_list"))
             adds = adds or (after is not None and after.spoken in listed("joins_a_list") and _is_whole(chosen, at + 2))
-            named = span.slots == {"include"} and (_is_bare(span) or span.first_word in listed("own_order"))
+            named = span.slots == {"include"} and (_is_bare(span, articles=True) or span.first_word in _OWN_ORDER)
             if named and adds and span.is_certain:
                 result[at] = span.doubted("say whether these are all that is taken, or are taken as well")
             break
     return result
+
+
+def _before_article(chosen: Sequence[Chosen], at: int) -> Chosen | None:
+    """Return what stands before a span, or before its article: "and its *.log"."""
+    before = at - 1
+    while before >= 0 and chosen[before].name == "articles":
+        before -= 1
+    return chosen[before] if before >= 0 else None
 
 
 def _is_whole(chosen: Sequence[Chosen], at: int) -> bool:
@@ -204,8 +217,12 @@ def _is_whole(chosen: Sequence[Chosen], at: int) -> bool:
     return at < len(chosen) and chosen[at].name in _WHOLE and chosen[at - 1].last == chosen[at].first
 
 
-def _is_bare(span: Chosen) -> bool:
-    return not _has_head(span) and not span.spoken.endswith(_ENDS_SO) and span.words[:1] in "*?.'\"`["
+def _is_bare(span: Chosen, *, articles: bool = False) -> bool:
+    """Say whether a span is names alone, with or without `articles` before them: "all the *.log"."""
+    words = span.words.split()
+    while articles and words[1:] and words[0].lower() in _ARTICLES:
+        words = words[1:]
+    return not _has_head(span) and not span.spoken.endswith(_ENDS_SO) and words[0][:1] in "*?.'\"`["
 
 
 def _goes_on(left: Chosen, span: Chosen) -> bool:
