@@ -1,4 +1,4 @@
-"""What is told beside an order: how much is where, why, what comes after its time; and whole orders of another shape."""
+"""What is told beside an order: how much is where, why, what comes after its time; and orders of another shape."""
 
 import pytest
 from tests.pure.language.made import ROUTE, asked, intent_of, read, slot_of

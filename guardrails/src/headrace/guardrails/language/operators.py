@@ -173,17 +173,24 @@ def _open_buts(chosen: list[Chosen]) -> list[Chosen]:
 
 
 def _open_ends(chosen: list[Chosen]) -> list[Chosen]:
-    """Ask about a conjunction after which the sentence ends: "copy A to B and then"."""
+    """Ask about a conjunction or a wish after which the sentence ends: "copy A to B and then", "..., I wish"."""
     result, ends = list(chosen), _ends_behind(chosen)
+    ordered = next((at for at, span in enumerate(chosen) if "action" in span.slots), len(chosen))
     for at, span in enumerate(chosen):
         # "alright then" says yes.
-        if not ends[at] or not _joins(span):
+        if not ends[at] or not (_joins(span) or (at > ordered and _is_open_wish(span))):
             continue
         answers = span.spoken == "then" and all(one.slots <= _SAYS_NOTHING | {"confirm"} for one in result[:at])
         if not answers:
             doubt = Doubt(f"`{span.words}`: say what comes after it, or leave it out")
             result[at] = replace(span, facts=(Fact("action", doubt, span.words, span.first, span.last),))
     return result
+
+
+def _is_open_wish(span: Chosen) -> bool:
+    """Say whether a span says that something is wanted, and not what; "please" says it of what stands before it."""
+    words = span.spoken.split()
+    return span.name == "wish" and not span.facts and listed("asks_politely").isdisjoint((words[0], words[-1]))
 
 
 def _joins(span: Chosen) -> bool:
@@ -280,7 +287,7 @@ def _retractions(chosen: list[Chosen]) -> list[Chosen]:
         elif span.says("turn", "corrects") and said and _another_order(chosen, at):
             doubt = Doubt(f"`{span.words}` takes something back: say only what is to be done")
             result.append(replace(span, facts=tuple(replace(one, slot="action", value=doubt) for one in span.facts)))
-        elif taken_back and _denies_the_next(chosen, at):
+        elif taken_back and (_denies_the_next(chosen, at) or _is_confirmed(chosen, at)):
             doubt = Doubt(f"`{span.words}` before an order: say only what is to be done")
             result.append(replace(span, facts=tuple(replace(one, slot="action", value=doubt) for one in span.facts)))
         elif taken_back or (span.says("turn", "corrects") and not said):
@@ -298,6 +305,12 @@ def _denies_the_next(chosen: Sequence[Chosen], at: int) -> bool:
     denies = said.split()[-1] in listed("denies") or said.endswith("not that")
     clause = takewhile(lambda one: any(map(str.isalnum, one.words)), chosen[at + 1 :])
     return denies and any(one.slots - _SAYS_NOTHING for one in clause)
+
+
+def _is_confirmed(chosen: Sequence[Chosen], at: int) -> bool:
+    """Say whether a yes follows on a no: "no, go ahead" may mean either."""
+    following = next_fact(chosen[at + 1 :])
+    return following is not None and "confirm" in following.slots
 
 
 def _another_order(chosen: Sequence[Chosen], at: int) -> bool:

@@ -37,6 +37,8 @@ OPTIONS = frozenset(
 _OWNING = frozenset({*_REACHED, "preserve", "delete_nothing", "keep_place", "clear"})
 _WHOLE_ORDER = frozenset({"action", "source", "destination"})
 _TIMES = frozenset({"start", "window", "repeat"})
+# What may change while a transfer runs, and so may hold from some time on.
+_FROM_THEN = frozenset({"rate_limit_bps", "priority"})
 _MOMENTS_OF_WORK = frozenset({"start", "window", "deadline"})
 # A size or an age, said of the files before it or of all.
 _MOMENTS = frozenset({"modified_after", "modified_before"})
@@ -158,6 +160,8 @@ def _look_back(result: list[Chosen], scope: _Scope) -> None:
         result[-2] = before.doubted("a plan limits the size of each file, and not of all together")
     if before and _goes_on_with_a_day(before, span):
         result[-1] = span.doubted(f"say whether it says when to do it, or goes on with `{before.words}`")
+    if before and span.slots == {"start"} and _holds_from_then(before, span, result):
+        result[-1] = span.doubted(f"say whether it starts then, or whether `{before.words}` holds from then on")
     if before and _holds_in_hours(before, span):
         result[-1] = span.doubted(f"say whether it holds for the whole transfer, or is said with `{before.words}`")
     if scope.denied and ends(span.first_word, "lasting") and span.slots & _LOSES and span.is_certain:
@@ -171,6 +175,15 @@ def _goes_on_with_a_day(before: Chosen, span: Chosen) -> bool:
     chooses = before.slots - {"weak_action"}
     times = bool(span.slots) and span.slots <= _TIMES | {"deadline"}
     return times and bool(chooses) and chooses <= _MOMENTS and span.first_word in listed("goes_on_with_a_day")
+
+
+def _holds_from_then(before: Chosen, span: Chosen, chosen: Sequence[Chosen]) -> bool:
+    """Say whether a time may be that of an option: "at most 2 Gb/s from 18:00", "set 7f3a21 to 2 Gb/s at 18:00"."""
+    options = bool(before.slots & _FROM_THEN) and before.slots <= _FROM_THEN | {"id"}
+    of_one = any("id" in one.slots for one in chosen)
+    capped = bool(_CAPPED.match(before.symbols)) or before.first_word in listed("caps_it")
+    then = span.first_word in listed("holds_from") or (capped and span.first_word in listed("begins_then"))
+    return options and (of_one or then)
 
 
 def _holds_in_hours(before: Chosen, span: Chosen) -> bool:
@@ -254,7 +267,9 @@ def _guarded(before: Chosen, span: Chosen) -> Chosen:
     if before.slots == {"turn"} and span.slots == {"include"} and not _takes(span):
         # "all files but *.bak": what follows is left out, not taken.
         return span.doubted("say whether these are the only ones that are taken, or are left out")
-    if f"{before.spoken} {span.first_word}" in listed("replaces"):
+    # "Anything but 2 Gb/s" denies what follows.
+    denied = before.name in _WHOLE and span.opening in listed("open_turn") and not span.slots <= FILTERS
+    if denied or f"{before.spoken} {span.first_word}" in listed("replaces"):
         return span.doubted(f"say whether it holds, after `{before.words}`")
     if (
         before.name in _SUBJECTS
@@ -388,12 +403,14 @@ def _left_out(before: Chosen, joiner: str, span: Chosen) -> Chosen:
 
 
 def _names_alone(scope: _Scope, span: Chosen) -> bool:
-    """Say whether an option right after bare names may be said of them alone: "..., *.mrc encrypted"."""
+    """Say whether an option right after the choice of files may be said of them alone: "..., only *.mrc encrypted"."""
     before = scope.before
-    if before is None or before.slots != {"include"} or " " in before.words or before.words[:1] not in "*?":
-        return False
     options = bool(span.facts) and span.slots <= OPTIONS - FILTERS - _TIMES - {"deadline"}
-    return options and scope.in_list and not scope.joiner and before.last == span.first
+    if before is None or not options or not scope.in_list or scope.joiner or before.last != span.first:
+        return False
+    bare = before.slots == {"include"} and " " not in before.words and before.words[:1] in "*?"
+    chooses = bool(before.slots) and before.slots <= {"include", *LIMITS} and not _skips(before)
+    return bare or (chooses and ends(span.first_word, "past"))
 
 
 def _excepts(before: Chosen, joiner: str, span: Chosen) -> bool:

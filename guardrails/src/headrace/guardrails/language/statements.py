@@ -91,7 +91,8 @@ def tells(clause: Sequence[Item], beside: Beside) -> bool:
     while items and plain_word(items[0]) in _OPENS and not (len(items) > 1 and plain_word(items[1]) in _VERBS):
         items = [] if len(items) > 1 and plain_word(items[1]) in _ADVERBS and items[0].symbol == "as" else items[1:]
     words = [plain_word(item) for item in items]
-    verb = _verb_of(items, words)
+    # "I was about to" ends in the middle.
+    verb = None if words[-1:] and words[-1] in listed("says_more") else _verb_of(items, words)
     if verb is None or sum(item.symbol == "<id>" for item in items) > beside.of_one:
         return False
     subject, rest = words[:verb], words[verb:]
