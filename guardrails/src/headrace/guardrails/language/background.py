@@ -55,6 +55,7 @@ _INITIALS = re.compile(r"[A-Z]{2}")
 _NAME = re.compile(r"[A-Z][a-z]{1,11}")
 _PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
+_ANNOUNCES = frozenset({"background after a time"})
 _NOTES = listed("field_of_notes")
 _SELECTIONS = listed("selection")
 _WANTS = listed("wants_it_there")
@@ -338,6 +339,8 @@ def _end_of(text: _Text, at: int) -> int | None:
         if _waits(text, at, end):
             continue
         is_a = {one.name for one in phrases if text.line.is_whole(one, at, end)}
+        if items[end].symbol == ":":
+            is_a -= _ANNOUNCES  # "the migration starts after that: move A to B"
         # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
         purposeful = not before or "background, needed for" in is_a
         if (purposeful and before) or not kinds.isdisjoint(is_a):

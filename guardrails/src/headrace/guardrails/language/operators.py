@@ -189,8 +189,9 @@ def _open_ends(chosen: list[Chosen]) -> list[Chosen]:
 
 def _is_open_wish(span: Chosen) -> bool:
     """Say whether a span says that something is wanted, and not what; "please" says it of what stands before it."""
-    words = span.spoken.split()
-    return span.name == "wish" and not span.facts and listed("asks_politely").isdisjoint((words[0], words[-1]))
+    words = span.symbols.split()
+    wishes = span.name == "wish" and not span.facts and bool(words)
+    return wishes and listed("asks_politely").isdisjoint((words[0], words[-1]))
 
 
 def _joins(span: Chosen) -> bool:
