@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from headrace.guardrails.intents.draft import Value
-    from headrace.guardrails.language.phrases import Item
+    from headrace.guardrails.language.phrases import Item, Rule
 
 _ENDS = frozenset({",", ".", ";", "!", "?", ":", "<open>", "<close>", "<end>", "-"})
 _GOES_ON = listed("after_background")
@@ -338,9 +338,7 @@ def _end_of(text: _Text, at: int) -> int | None:
     for end in reversed(ends):
         if _waits(text, at, end):
             continue
-        is_a = {one.name for one in phrases if text.line.is_whole(one, at, end)}
-        if items[end].symbol == ":":
-            is_a -= _ANNOUNCES  # "the migration starts after that: move A to B"
+        is_a = _kinds_of(text, phrases, at, end)
         # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
         purposeful = not before or "background, needed for" in is_a
         if (purposeful and before) or not kinds.isdisjoint(is_a):
@@ -361,6 +359,13 @@ def _end_of(text: _Text, at: int) -> int | None:
         if beside and may_head and heads(items, at, end, goes_on=text.goes_on[end]):
             return end
     return None
+
+
+def _kinds_of(text: _Text, phrases: Sequence[Rule], at: int, end: int) -> set[str]:
+    """Give the kinds of background that a clause is as a whole."""
+    is_a = {one.name for one in phrases if text.line.is_whole(one, at, end)}
+    # "The migration starts after that: move A to B" announces an order.
+    return is_a - _ANNOUNCES if text.items[end].symbol == ":" else is_a
 
 
 def _waits(text: _Text, at: int, end: int) -> bool:
