@@ -1,17 +1,20 @@
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pydantic import ValidationError
 from sqlalchemy import delete
 from tests.servers.counted import counted
-from tests.servers.site import WAIT_S, Site
+from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.refusals import refused
 
 from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit import strangers
 from headrace.api.jobs.local import LocalJobs
+from headrace.api.settings import Settings
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.auth import Limit
@@ -294,3 +297,34 @@ async def test_the_refusal_of_a_key_that_never_joined_is_no_work_for_the_store(
     async with asyncio.timeout(WAIT_S):
         await refusal.wait()
     assert ("refused", key) not in woken
+
+
+@pytest.mark.anyio
+async def test_a_node_that_takes_data_where_no_node_elsewhere_can_bring_it_is_named_with_what_to_do(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with started_site(tmp_path, replace(Settings(), node_name="left")) as site:
+        await site.start_both()
+        nodes = site.use_cases.nodes
+        assert [node.detail for node in await site.ada.port.nodes()] == ["", ""], "all are on one host"
+        far = SimpleNamespace(
+            node="far", roots=[], missing_roots=[], clock_skew_ms=0, data_addresses=["192.0.2.7:8472"], version="0.1.0"
+        )
+        nodes._note(far, "far")  # type: ignore[arg-type] # noqa: SLF001 - as from elsewhere
+        left, right = [node.detail for node in await site.ada.port.nodes()]
+        assert left.startswith("Node `left` takes data at 127.0.0.1:"), left
+        assert "where only its own host reaches it: start the service with `--data-listen ADDRESS:8472`" in left
+        assert "(a unit: `HEADRACE_NODE_DATA_LISTEN` in its settings)" in left
+        assert "start it with `--data-listen ADDRESS:8472`, ADDRESS" in right
+        assert [left, right] == [line for line in caplog.messages if "takes data at" in line]
+        assert "for nodes on other hosts" in (await token_note(site)).lower(), "the hub comes first"
+        site.settings = replace(site.settings, hub_advertise="192.0.2.1:8471")
+        await site.restart()
+        await site.until_nodes(lambda: site.use_cases.nodes.attached_count == len(site.nodes))
+        site.ada = await site.signed_in("ada")
+        assert await token_note(site) == left
+
+
+async def token_note(site: Site) -> str:
+    name = f"dtn{len(await site.audited('join_token_made'))}"
+    return (await site.ada.port.create_join_token(m.JoinTokenRequest(name=name))).only_here

@@ -495,3 +495,15 @@ def test_nodes_outlive_one_of_several_processes(tmp_path: Path, monkeypatch: pyt
 def test_the_root_account_must_say_so(tmp_path: Path) -> None:
     code, said = refusal_of("--data", str(tmp_path / "data"))
     assert (code, "--allow-root" in said) == (2, True), said
+
+
+def test_a_service_for_nodes_elsewhere_says_at_its_start_that_they_bring_its_own_node_no_data(tmp_path: Path) -> None:
+    # It is refused after that, because it has no certificate for such an address.
+    command = [str(HEADRACE), "serve", "--data", str(tmp_path / "data"), "--listen", "192.0.2.1:8470", *AS_ROOT]
+    command += ["--root", f"lab={tmp_path}"]
+    told = ["--hub-advertise", "dtn1.example.org:8471"]
+    for options, found in (told, True), ([*told, "--data-listen", "192.0.2.1:8472"], False):
+        ended = subprocess.run([*command, *options], check=False, capture_output=True, text=True, env=environment())
+        assert "that needs TLS" in ended.stderr
+        said = "this service's node takes data at 127.0.0.1:0, where only this host reaches it"
+        assert (said in ended.stderr) is found, ended.stderr

@@ -27,6 +27,7 @@ from headrace.api.data_folder import NODE
 from headrace.api.errors import CannotStart, Code, ServiceError
 from headrace.api.http.operation import create_operation_app
 from headrace.api.settings import SettingError, Settings
+from headrace.api.sites.other_hosts import is_loopback, only_there
 from headrace.client import models as m
 from headrace.engine import EngineError, Node, log_to_stderr
 from headrace.guardrails import SealError
@@ -63,6 +64,13 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
         list[str] | None, typer.Option(help="Export a folder: NAME=PATH[:read|write|delete] (default read).")
     ] = None,
     node_name: Annotated[str | None, typer.Option(help=f"Name of the embedded node. {_default('node_name')}")] = None,
+    data_listen: Annotated[
+        str | None,
+        typer.Option(
+            help="host:port where the embedded node takes data from other nodes; port 0 picks one. "
+            f"{_default('node_data_listen')}"
+        ),
+    ] = None,
     tls_cert: Annotated[str | None, typer.Option(help="Certificate chain (PEM).")] = None,
     tls_key: Annotated[str | None, typer.Option(help="Private key of the certificate (PEM).")] = None,
     *,
@@ -79,6 +87,7 @@ def serve(  # noqa: PLR0913, PLR0917 - one parameter each option
         "hub_listen": hub_listen,
         "hub_advertise": hub_advertise,
         "node_name": node_name,
+        "node_data_listen": data_listen,
         "tls_cert": tls_cert,
         "tls_key": tls_key,
     }
@@ -129,6 +138,7 @@ async def run(settings: Settings, roots: Sequence[Root], *, as_json: bool, recov
     if settings.peer_listen:
         _require_fit_for_many(settings, roots)
     _say_missing(roots)
+    _say_unreached(settings, roots)
     with answering(settings) as place:
         if settings.peer_listen:
             await OneOfMany(place, as_json=as_json, recover_admin=recover_admin).run()
@@ -220,6 +230,18 @@ def _say_missing(roots: Sequence[Root]) -> None:
     for name, path, _ in roots:
         if not os.access(path, os.X_OK):
             _log.warning("the folder `%s` (root `%s`) can't be opened; make or mount it, or correct --root", path, name)
+
+
+def _say_unreached(settings: Settings, roots: Sequence[Root]) -> None:
+    """Say that nodes on other hosts are told where the hub is, and can bring no data to the node of this process."""
+    hub = settings.hub_told(settings.hub_listen).rpartition(":")[0]
+    if roots and not is_loopback(hub) and only_there([settings.node_data_listen]):
+        _log.warning(
+            "this service's node takes data at %s, where only this host reaches it; for nodes on other hosts, start it "
+            "with `--data-listen ADDRESS:8472` (`HEADRACE_NODE_DATA_LISTEN`), ADDRESS being one of this host that they "
+            "reach",
+            settings.node_data_listen,
+        )
 
 
 def _has_joined(state: Path) -> bool:

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 from typing import Final
 
 from sqlalchemy import bindparam, func, or_, select, update
@@ -19,7 +18,7 @@ from headrace.api.errors import AuditUnwritable, Code, ServiceError
 from headrace.api.settings import ANY_HOST
 from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
-from headrace.api.sites.other_hosts import elsewhere
+from headrace.api.sites.other_hosts import elsewhere, is_loopback, only_there
 from headrace.api.sites.strange_nodes import StrangeNode, StrangeNodes
 from headrace.api.store import Database, Tx, after_commit
 from headrace.api.store.beginnings import begun_by
@@ -190,11 +189,21 @@ class Nodes:
         return self._announced.get(key)
 
     def _note(self, event: NodeAttached, name: str) -> None:
+        before = self._attached.get(event.node)
         self._attached[event.node], self._names[event.node] = event, name
         self._announced[event.node] = self._core.clock()
+        if before is None or before.data_addresses != event.data_addresses:
+            self._say_unreached(event.node)
         self._refused.pop(event.node, None)
         self.strange.forget(event.node)
         self._core.broker.notify(NODES)
+
+    def _say_unreached(self, came: str) -> None:
+        """Write to the log which nodes others elsewhere can't reach, when one attaches that makes it matter."""
+        for key, live in self._attached.items():
+            new = key == came or elsewhere(self._attached[came].data_addresses)
+            if new and only_there(live.data_addresses) and self._has_others_elsewhere(key):
+                _log.warning("%s", self._unreached(key, live))
 
     def on_state_failed(self, key: str, reason: str) -> str:
         """Note as its last word that a node could not use its own state folder; returns that with the node's name."""
@@ -383,12 +392,31 @@ class Nodes:
                 f"Only this host reaches the service at {at}, which names no host. Start it with `--hub-advertise "
                 "HOST:PORT`, HOST being this host's name for the others, and make another token."
             )
-        if not _is_loopback(host.strip("[]")):
-            return ""
+        if is_loopback(host):
+            return (
+                f"Only this host reaches the service at {at}. For nodes on other hosts, start it with `--hub-listen "
+                "0.0.0.0:8471 --hub-advertise HOST:8471`, HOST being this host's name there (a unit: "
+                "`HEADRACE_HUB_LISTEN` and `HEADRACE_HUB_ADVERTISE` in its settings), and make another token."
+            )
+        return " ".join(self._unreached(key, live) for key, live in self._attached.items() if self._is_own(key, live))
+
+    def _is_own(self, key: str, live: NodeAttached) -> bool:
+        """Whether this is the service's own node, and no node elsewhere can be told where it takes data."""
+        return self._names.get(key) == self._core.settings.node_name and only_there(live.data_addresses)
+
+    def _unreached(self, key: str, live: NodeAttached) -> str:
+        """Say that a node takes data where its own host alone can bring it, and what to do."""
+        own = self._is_own(key, live)
+        what = "start the service" if own else "start it"
+        unit = " (a unit: `HEADRACE_NODE_DATA_LISTEN` in its settings)" if own else ""
         return (
-            f"Only this host reaches the service at {at}. For nodes on other hosts, start it with `--hub-listen "
-            "0.0.0.0:8471 --hub-advertise HOST:8471`, HOST being this host's name there, and make another token."
+            f"Node `{self._names.get(key, key)}` takes data at {', '.join(live.data_addresses)}, where only its own host "
+            f"reaches it: {what} with `--data-listen ADDRESS:8472`{unit}, ADDRESS being one of its host that the others "
+            "reach."
         )
+
+    def _has_others_elsewhere(self, key: str) -> bool:
+        return any(one != key and elsewhere(live.data_addresses) for one, live in self._attached.items())
 
     async def on_join(self, event: JoinRequested) -> None:
         """Judge a join request and answer it."""
@@ -620,6 +648,8 @@ class Nodes:
             said.append(str(trouble))
         if (left := self._left_out.get(key)) is not None:
             said.append(f"{left.reason}; {left.what_to_do}")
+        if only_there(live.data_addresses) and self._has_others_elsewhere(key):
+            said.append(self._unreached(key, live))
         said += [f"its root `{root.name}` can't be opened: {root.reason}" for root in live.missing_roots]
         return "; ".join(said)
 
@@ -630,10 +660,3 @@ def _apart(skew_ms: int) -> str:
 
 def _hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -16,6 +16,19 @@ def elsewhere(data_addresses: Sequence[str]) -> bool:
     return bool(data_addresses) and not any(_is_here(address.rpartition(":")[0]) for address in data_addresses)
 
 
+def only_there(data_addresses: Sequence[str]) -> bool:
+    """Say whether these addresses lead to a node from its own host alone."""
+    return bool(data_addresses) and all(is_loopback(address.rpartition(":")[0]) for address in data_addresses)
+
+
+def is_loopback(host: str) -> bool:
+    """Say whether each host calls itself so."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == _LOOPBACK_NAME
+
+
 @lru_cache(_KEPT)
 def _is_here(host: str) -> bool:
     try:

@@ -1,6 +1,7 @@
 //! Attempts as the hub sees them: starting, steering, and putting both ends together.
 
 use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -398,10 +399,10 @@ impl Shared {
         }
         if record.over {
             self.tell_end(&record).await;
-        } else if failed {
+        } else if let Some(reason) = record.why_stop().filter(|_| failed) {
             // Beside this, because it waits for answers that the caller may have to read.
             let shared = Arc::clone(self);
-            tokio::spawn(async move { shared.stop_nodes(&record, "the other node failed").await });
+            tokio::spawn(async move { shared.stop_nodes(&record, &reason).await });
         }
         Ok(())
     }
@@ -561,7 +562,10 @@ fn dial(
     if source.node == destination.node {
         return Ok(vec![(to, Dial::Local, Vec::new())]);
     }
-    let (at_source, at_destination) = (source.reach().addresses, destination.reach().addresses);
+    let (at_source, at_destination) = reachable(
+        (source.reach().addresses, destination.reach().addresses),
+        are_apart(source.from, destination.from),
+    );
     let other_way = attempt.is_multiple_of(2) && !at_destination.is_empty();
     if !at_source.is_empty() && !other_way {
         return Ok(vec![
@@ -580,4 +584,83 @@ fn dial(
         source.node, destination.node
     );
     Err(Problem::new(ControlCode::NoDataPath, message))
+}
+
+/// The addresses of source and destination that the other one may dial. What a host has for itself alone leads elsewhere on another host, so it
+/// is named to a node there only where nothing else is left: a tunnel of the site's may end there.
+fn reachable(
+    (source, destination): (Vec<String>, Vec<String>),
+    apart: bool,
+) -> (Vec<String>, Vec<String>) {
+    let others = |addresses: &[String]| -> Vec<String> {
+        let others = addresses.iter().filter(|address| !is_loopback(address));
+        others.cloned().collect()
+    };
+    let (at_source, at_destination) = (others(&source), others(&destination));
+    if !apart || (at_source.is_empty() && at_destination.is_empty()) {
+        return (source, destination);
+    }
+    (at_source, at_destination)
+}
+
+fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.parse::<IpAddr>()
+        .map_or(host == "localhost", |ip| ip.is_loopback())
+}
+
+/// Whether two nodes are on two hosts, as far as the addresses tell from which they came. One that is not known may be anywhere.
+fn are_apart(one: Option<SocketAddr>, other: Option<SocketAddr>) -> bool {
+    let (Some(one), Some(other)) = (one, other) else {
+        return false;
+    };
+    one.ip() != other.ip() && !(is_here(one.ip()) && is_here(other.ip()))
+}
+
+/// Whether this host has the address: it lets programs use its own only.
+fn is_here(ip: IpAddr) -> bool {
+    ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(addresses: &[&str]) -> Vec<String> {
+        addresses.iter().map(|one| (*one).to_owned()).collect()
+    }
+
+    #[test]
+    fn an_address_of_the_host_itself_is_named_to_no_node_elsewhere_while_another_is_left() {
+        let own = ["127.0.0.1:8472", "localhost:1", "[::1]:8472"];
+        let with_own = all(&[own[0], own[1], own[2], "192.0.2.1:8472"]);
+        let far = all(&["192.0.2.2:8472"]);
+        let named = reachable((with_own.clone(), far.clone()), true);
+        assert_eq!(named, (all(&["192.0.2.1:8472"]), far.clone()));
+        assert_eq!(
+            reachable((all(&own), far.clone()), true),
+            (all(&[]), far.clone())
+        );
+        assert_eq!(
+            reachable((far.clone(), all(&own)), true),
+            (far.clone(), all(&[]))
+        );
+        // On one host it is as good as any other, and where nothing else is left it may lead into a tunnel.
+        let here = (all(&own), far);
+        assert_eq!(reachable(here.clone(), false), here);
+        let tunnels = (all(&own), all(&own[..1]));
+        assert_eq!(reachable(tunnels.clone(), true), tunnels);
+    }
+
+    #[test]
+    fn nodes_are_apart_when_they_come_from_two_addresses_that_are_not_both_of_this_host() {
+        let at = |text: &str| Some(text.parse().expect("an address"));
+        let (here, also_here) = (at("127.0.0.1:1"), at("127.0.0.2:2"));
+        assert!(!are_apart(here, also_here));
+        assert!(!are_apart(at("192.0.2.1:1"), at("192.0.2.1:2")));
+        assert!(are_apart(here, at("192.0.2.1:1")));
+        assert!(are_apart(at("192.0.2.2:1"), at("192.0.2.1:1")));
+        assert!(!are_apart(None, at("192.0.2.1:1")));
+    }
 }

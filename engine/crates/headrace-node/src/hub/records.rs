@@ -148,9 +148,22 @@ impl Record {
 
     /// Why its nodes are to stop, when they are: somebody asked for it, or one of them has failed.
     pub(super) fn why_stop(&self) -> Option<String> {
-        let failed = self.ends.iter().any(|end| end.outcome == Outcome::Failed);
-        let other = || failed.then(|| "the other node failed".to_owned());
-        self.stop.clone().or_else(other)
+        let failed = self.ends.iter().find(|end| end.outcome == Outcome::Failed);
+        self.stop
+            .clone()
+            .or_else(|| failed.map(|end| self.why_failed(end)))
+    }
+
+    /// Why one node is to stop when the other has failed: which one, and by which code. Its message may name what is of no concern elsewhere.
+    fn why_failed(&self, end: &End) -> String {
+        let node = match end.part {
+            Part::Source => self.source,
+            Part::Destination | Part::Both => self.destination,
+        };
+        match &end.problem {
+            Some(problem) => format!("node {node} failed: {}", problem.code),
+            None => format!("node {node} failed"),
+        }
     }
 
     pub(super) fn ended(&self, part: Part) -> bool {
@@ -216,6 +229,12 @@ impl Record {
         })
     }
 
+    /// Whether the source's problem is the one to tell. Whoever was told to stop because somebody asked for it has nothing to explain.
+    fn tells_more(&self, source: &Problem, destination: &Problem) -> bool {
+        let (source, destination) = (tells(source), tells(destination));
+        source > destination && (self.stop.is_none() || source > 1)
+    }
+
     /// What the service is told: the destination's word, and the source's where the destination has none or only
     /// knows that the source was gone.
     pub(super) fn result(&self) -> AttemptEnded {
@@ -243,8 +262,7 @@ impl Record {
             .map(Problem::from);
         if counts.outcome == Outcome::Failed
             && let (Some(own), Some(other)) = (&problem, source_problem)
-            && is_echo(own)
-            && !is_echo(&other)
+            && self.tells_more(&other, own)
         {
             problem = Some(other);
             node = self.source;
@@ -266,12 +284,14 @@ impl Record {
     }
 }
 
-/// Whether a node only noticed that the other one was gone.
-fn is_echo(problem: &Problem) -> bool {
-    matches!(
-        &*problem.code,
-        "peer_unreachable" | "peer_lost" | "peer_stopped" | "stopped"
-    )
+/// How much a problem tells: a node that was told to stop knows of the other's failure only, and one that noticed that the other was gone
+/// knows no reason.
+fn tells(problem: &Problem) -> u8 {
+    match &*problem.code {
+        "peer_stopped" | "stopped" => 0,
+        "peer_unreachable" | "peer_lost" => 1,
+        _ => 2,
+    }
 }
 
 /// The records of a hub, by transfer.
@@ -437,4 +457,66 @@ pub(super) fn unknown(transfer: &Id) -> Problem {
         ControlCode::AttemptUnknown,
         format!("no attempt of transfer {transfer} is known here"),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::record;
+    use super::*;
+
+    fn failed(part: Part, code: &'static str) -> End {
+        let problem = Problem {
+            code: code.into(),
+            message: format!("as `{code}` says"),
+            retryable: true,
+        };
+        End::lost(part, problem)
+    }
+
+    /// What is told of an attempt that failed so at its destination and at its source, and whether at the source.
+    fn told(destination: &'static str, source: &'static str, stop: Option<&str>) -> (String, bool) {
+        let mut record = record();
+        record.stop = stop.map(str::to_owned);
+        record.take_end(failed(Part::Source, source));
+        record.take_end(failed(Part::Destination, destination));
+        let result = record.result();
+        let code = result.problem.expect("a problem").code.into_owned();
+        (code, result.node == Some(record.source))
+    }
+
+    #[test]
+    fn of_two_failures_the_one_that_knows_a_reason_is_told_and_a_stop_last() {
+        let at = |code: &str, source: bool| (code.to_owned(), source);
+        for (destination, source, expected) in [
+            ("stopped", "peer_unreachable", at("peer_unreachable", true)),
+            ("peer_unreachable", "stopped", at("peer_unreachable", false)),
+            (
+                "peer_unreachable",
+                "source_unreadable",
+                at("source_unreadable", true),
+            ),
+            ("no_space", "source_unreadable", at("no_space", false)),
+            (
+                "peer_unreachable",
+                "peer_lost",
+                at("peer_unreachable", false),
+            ),
+        ] {
+            assert_eq!(told(destination, source, None), expected);
+        }
+        let asked = Some("somebody paused it");
+        assert_eq!(
+            told("stopped", "peer_unreachable", asked),
+            at("stopped", false)
+        );
+    }
+
+    #[test]
+    fn a_node_is_told_which_other_node_failed_and_by_which_code() {
+        let mut record = record();
+        assert_eq!(record.why_stop(), None);
+        record.take_end(failed(Part::Source, "source_unreadable"));
+        let said = format!("node {} failed: source_unreadable", record.source);
+        assert_eq!(record.why_stop(), Some(said));
+    }
 }

@@ -20,6 +20,24 @@ use super::link::{broken, join_token, read_message, session_secret};
 /// First and longest pause between attempts to connect.
 pub(super) const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
+/// How long a host may refuse connections at every address: longer than a node needs for its start, and shorter than a path may be down.
+const REFUSED_FOR: Duration = Duration::from_secs(10);
+
+/// Why nobody was reached, and whether every address answered that nobody listens there.
+struct Unreached {
+    failure: Failure,
+    refused: bool,
+}
+
+impl From<Failure> for Unreached {
+    fn from(failure: Failure) -> Self {
+        Self {
+            failure,
+            refused: false,
+        }
+    }
+}
+
 /// The first connection of a session, after the hellos.
 pub(super) struct Connected {
     pub(super) stream: TlsStream,
@@ -41,7 +59,8 @@ pub(super) struct Joining {
 /// Get together with the other node and say hello.
 pub(super) fn connect(context: Context<'_>) -> Result<Connected, Failure> {
     let Context { shared, spec, .. } = context;
-    let deadline = Instant::now() + spec.tuning.reconnect;
+    let start = Instant::now();
+    let deadline = start + spec.tuning.reconnect;
     match &spec.peer {
         Peer::Await => loop {
             match shared.arrivals.1.recv_timeout(POLL) {
@@ -67,12 +86,18 @@ pub(super) fn connect(context: Context<'_>) -> Result<Connected, Failure> {
                 shared.check()?;
                 match dial_any(context, addresses) {
                     Ok(connected) => return Ok(connected),
-                    Err(failure)
-                        if failure.code != Code::PeerUnreachable || Instant::now() >= deadline =>
-                    {
-                        return Err(failure);
+                    Err(Unreached { failure, refused }) => {
+                        // Who refuses is there and answers: an address that is wrong stays so.
+                        let until = if refused {
+                            deadline.min(start + REFUSED_FOR)
+                        } else {
+                            deadline
+                        };
+                        if failure.code != Code::PeerUnreachable || Instant::now() >= until {
+                            return Err(failure);
+                        }
+                        tracing::debug!(message = failure.message, "dialling again");
                     }
-                    Err(failure) => tracing::debug!(message = failure.message, "dialling again"),
                 }
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(PAUSES.1);
@@ -84,19 +109,24 @@ pub(super) fn connect(context: Context<'_>) -> Result<Connected, Failure> {
 fn dial_any(
     context: Context<'_>,
     addresses: &[std::net::SocketAddr],
-) -> Result<Connected, Failure> {
-    let mut last = Failure::new(Code::PeerUnreachable, "the other node has no address");
+) -> Result<Connected, Unreached> {
+    let mut failure = Failure::new(Code::PeerUnreachable, "the other node has no address");
+    let mut refused = !addresses.is_empty();
     for address in addresses {
-        match dial(context, *address).and_then(|stream| ask(context, stream, *address)) {
+        let asked = |stream| ask(context, stream, *address).map_err(Unreached::from);
+        match dial(context, *address).and_then(asked) {
             Ok(connected) => return Ok(connected),
-            Err(failure) => last = failure,
+            Err(unreached) => {
+                refused &= unreached.refused;
+                failure = unreached.failure;
+            }
         }
     }
-    Err(last)
+    Err(Unreached { failure, refused })
 }
 
 /// Dial one data address of the other node.
-fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream, Failure> {
+fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream, Unreached> {
     let Context {
         plane,
         shared,
@@ -122,8 +152,22 @@ fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream
         } else {
             Code::PeerUnreachable
         };
-        Failure::new(code, format!("dialling {address}: {error}"))
+        let refused = matches!(&error, ConnectError::Io(cause) if cause.kind() == std::io::ErrorKind::ConnectionRefused);
+        let message = format!("dialling {address}: {error}{}", own(address));
+        Unreached {
+            failure: Failure::new(code, message),
+            refused,
+        }
     })
+}
+
+/// What is wrong with an address that each host has for itself.
+fn own(address: std::net::SocketAddr) -> &'static str {
+    if address.ip().is_loopback() {
+        "; no other host reaches that address: let the other node take data at one that this host reaches (`--data-listen`)"
+    } else {
+        ""
+    }
 }
 
 /// Say hello as the side that dialled, and hear the answer.
@@ -271,7 +315,7 @@ pub(super) fn join(
     connected: &Joining,
     index: u16,
 ) -> Result<TlsStream, Failure> {
-    let mut stream = dial(context, connected.address)?;
+    let mut stream = dial(context, connected.address).map_err(|unreached| unreached.failure)?;
     let deadline = Instant::now() + context.spec.tuning.dead_after;
     let token = *join_token(&connected.secret, &connected.session, index, &stream)?.as_bytes();
     let transfer = context.shared.current().transfer;

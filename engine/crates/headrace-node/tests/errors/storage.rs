@@ -300,7 +300,8 @@ fn a_path_that_is_too_long_at_the_destination_fails_by_name() {
 fn a_node_that_nobody_listens_for_is_unreachable() {
     let mut pair = Pair::new();
     put(&pair.from(), "file", b"1");
-    pair.tuning.reconnect = Duration::ZERO;
+    // Far longer than a test may take: who is refused gives up sooner than who hears nothing.
+    pair.tuning.reconnect = Duration::from_hours(1);
     let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = closed.local_addr().expect("an address");
     drop(closed);
@@ -308,7 +309,10 @@ fn a_node_that_nobody_listens_for_is_unreachable() {
     spec.peer = Peer::Dial(vec![address]);
     let end = start(&pair.source.plane, spec).expect("it starts").wait();
     assert_eq!(code(&end), Some(Code::PeerUnreachable));
-    let said = format!("dialling {address}: Connection refused (os error 111)");
+    let said = format!(
+        "dialling {address}: Connection refused (os error 111); no other host reaches that address: let the other node take data at one \
+         that this host reaches (`--data-listen`)"
+    );
     assert_eq!(end.failure.expect("a failure").message, said);
 }
 
