@@ -146,13 +146,13 @@ def test_a_root_must_allow_what_is_to_be_done_there(asked: Asked, from_: Any, to
     assert rules(asked, at) == ({"access_too_low"} if refused else set())
 
 
-def test_a_root_that_allows_too_little_is_refused_with_the_file_key_and_command_that_change_it() -> None:
+def test_a_root_that_allows_too_little_is_refused_with_the_commands_that_change_it() -> None:
     at = settle(source("a", access="read"), destination("b", access="write"))
     [refusal] = check_request(Asked(action="sync", delete_extraneous=True), at)
     said = refusal.message
-    assert 'set `access = "delete"` at that root in `node.toml` of the node\'s state folder' in said
-    assert "start `headrace-node run` again" in said
-    assert "`headrace serve ... --root NAME=/path:delete`" in said
+    root = at.destination.root
+    assert f"run `headrace-node root add {root}=/path:delete` there, with the root's path, which a running node" in said
+    assert f"`headrace serve ... --root {root}=/path:delete`" in said
 
 
 @pytest.mark.parametrize("component", ["..", ".", "", "a/b", "%2F", "%00", "%2E%2E", "100%", "x" * 256])

@@ -289,8 +289,8 @@ class Endpoints:
             )
         elif known.root in {*(root.name for root in live.roots), *(root.name for root in live.missing_roots)}:
             used = (
-                f"its node `{known.node_name}` still exports the root `{known.root}`; take that out of the node's "
-                "settings (`node.toml`) first"
+                f"its node `{known.node_name}` still exports the root `{known.root}`; run `headrace-node root remove "
+                f"{known.root}` on its host first"
             )
         else:
             used = await self._use(tx, row.pk)

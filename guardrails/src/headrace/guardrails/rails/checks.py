@@ -215,16 +215,16 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
     if moves and not source.path:
         message = f"`{shown(source.text)}` is the root of its endpoint, which can't be moved; name folders below it"
         yield _refusal(Rail.MOVE_OF_ROOT, message)
-    needs: tuple[tuple[str, Access, Access], ...] = (
-        (source.text, source.access, "delete" if moves else "read"),
-        (destination.text, destination.access, "delete" if slots.delete_extraneous else "write"),
+    needs: tuple[tuple[str, str, Access, Access], ...] = (
+        (source.text, source.root, source.access, "delete" if moves else "read"),
+        (destination.text, destination.root, destination.access, "delete" if slots.delete_extraneous else "write"),
     )
-    for text, access, needed in needs:
+    for text, root, access, needed in needs:
         if _ACCESS.index(access) < _ACCESS.index(needed):
             how = (
-                f'choose another place, or ask the owner of its node to set `access = "{needed}"` at that root in '
-                "`node.toml` of the node's state folder and to start `headrace-node run` again; for the node of the "
-                f"service, to start that with `headrace serve ... --root NAME=/path:{needed}`"
+                f"choose another place, or ask the owner of its node to run `headrace-node root add {shown(root)}=/path:"
+                f"{needed}` there, with the root's path, which a running node takes up by itself; for the node of the "
+                f"service, to start that with `headrace serve ... --root {shown(root)}=/path:{needed}`"
             )
             message = f"`{shown(text)}` allows {access}, and this needs {needed}; {how}"
             yield _refusal(Rail.ACCESS_TOO_LOW, message)
