@@ -97,6 +97,24 @@ def test_a_bare_path_needs_an_endpoint_called_local() -> None:
     assert check_intent(typed, CONTEXT).outcome == "intent"
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [("here/photos", "; if `here` is one, `here:/photos`"), ("photos", ""), ("./photos", ""), ("~/a", ""), (":/a", "")],
+)
+def test_what_is_no_location_is_answered_with_one_that_can_be_typed(text: str, meant: str) -> None:
+    with pytest.raises(ValueError, match="is not a location") as error:
+        Location.parse(text)
+    said = f"`{text}` is not a location: write ENDPOINT:/path, with one of `headrace endpoints`{meant}"
+    assert str(error.value) == said
+
+
+def test_a_bare_path_is_told_where_paths_begin() -> None:
+    elsewhere = Context(now=NOW, timezone="UTC", endpoints=(Endpoint("archive"),))
+    typed = replace(COPY, source=Location("local", "/home/ada/data/photos"))
+    [question] = check_intent(typed, elsewhere).questions
+    assert "a path begins at the folder that its endpoint exports, which `headrace browse" in question.message
+
+
 def test_typed_dangers_are_named() -> None:
     typed = replace(
         COPY,

@@ -39,6 +39,9 @@ CONTROL_ACTIONS: frozenset[str] = frozenset({"status", "list", "cancel", "pause"
 
 _URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/]*)(?P<path>/.*)?", re.DOTALL)
 
+_NO_NAME = ".:~"
+"""Of these alone no endpoint's name is made."""
+
 
 def default_conflict_rule(action: str | None) -> Literal["overwrite", "fail"]:
     """Return what an action does with a file that differs at the destination when nobody says."""
@@ -65,6 +68,8 @@ class Location:
     def parse(cls, text: str) -> Location:
         """Split `endpoint:/path`, a URL or a bare `/path` (endpoint `local`); nothing is checked.
 
+        Its error advises the first of them alone: few sites have an endpoint for the others.
+
         Raises ValueError when there is no absolute path.
         """
         if url := _URL.fullmatch(text):
@@ -73,7 +78,9 @@ class Location:
             return cls("local", text)
         name, colon, path = text.partition(":")
         if not colon or not name:
-            message = f"`{text}` is not a location: write endpoint:/path, a URL, or /path"
+            first, slash, below = text.partition("/")
+            meant = f"; if `{first}` is one, `{first}:/{below}`" if slash and first.strip(_NO_NAME) else ""
+            message = f"`{text}` is not a location: write ENDPOINT:/path, with one of `headrace endpoints`{meant}"
             raise ValueError(message)
         return cls(name, path)
 

@@ -108,7 +108,10 @@ def resolve_name(name: str, context: Context, rest: str = "") -> Endpoint | Doub
     if name == LOCAL_ENDPOINT and rest:
         path = shown(rest[1:])
         there = tuple(Choice(f"{known.id}{rest}", f"the endpoint {known.id}") for known in context.endpoints)
-        message = f"`{path}` names no endpoint: write one before it, as `ENDPOINT:{path}`"
+        message = (
+            f"`{path}` names no endpoint: write one before it, as `ENDPOINT:{path}`; a path begins at the folder that "
+            "its endpoint exports, which `headrace browse ENDPOINT:/` lists"
+        )
         # Nobody has typed that name, so no node that is called so is meant.
         return Doubt(f"{message}{_those_there_are('', context)}", there[:MAX_SUGGESTIONS])
     near = near_names(name, context)
