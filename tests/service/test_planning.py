@@ -1,5 +1,6 @@
 import asyncio
 import hashlib
+import os
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +15,7 @@ from headrace.api.planning import words
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import PlanRow
 from headrace.client import models as m
-from headrace.guardrails import verify
+from headrace.guardrails import shown, verify
 from headrace.guardrails.intents import Context, Interpretation
 from headrace.guardrails.language import interpret
 
@@ -456,3 +457,39 @@ async def test_an_order_about_transfers_is_told_the_command_that_carries_it_out(
     plan = await site.ada.ask(words)
     assert plan.state is m.PlanState.ASK
     assert command in plan.questions[0].message, plan.questions
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("raw", "listed", "pattern"),
+    [
+        (b"new\nline.txt", "new%0Aline.txt", "new*line.txt"),
+        (b"bad\xff.txt", "bad%FF.txt", "bad*.txt"),
+        ("back\u202e[1].txt".encode(), "back\\u{202E}[1].txt", "back*1*.txt"),
+    ],
+)
+async def test_a_name_that_nobody_can_type_is_taken_by_the_pattern_that_its_refusal_says(
+    site: Site, raw: bytes, listed: str, pattern: str
+) -> None:
+    folder = site.lab / "odd"
+    folder.mkdir()
+    (folder / os.fsdecode(raw)).write_text("odd")
+    (folder / "100%.txt").write_text("plain")
+    [odd] = [one.name for one in (await site.ada.port.browse("lab", "/odd")).items if one.name != "100%25.txt"]
+    assert shown(odd) == listed
+    plan = await site.ada.plan(f"lab:/odd/{listed}", "archive:/set")
+    said = f"There is nothing at `lab:/odd/{listed}`. Listings show a name so that lies there"
+    assert plan.next_step.message.startswith(said), plan.next_step.message
+    assert f"Take it from the folder `lab:/odd/` with the pattern `{pattern}`" in plan.next_step.message
+    taken = await site.ada.plan("lab:/odd/", "archive:/set", include=[pattern])
+    assert taken.survey is not None
+    assert taken.survey.files == 1
+
+
+@pytest.mark.anyio
+async def test_what_is_near_is_written_so_that_it_can_be_typed(site: Site) -> None:
+    (site.lab / "100%.txt").write_text("plain")
+    plan = await site.ada.plan("lab:/10%.txt", "archive:/set")
+    said = "There is nothing at `lab:/10%.txt`; near it: `lab:/100%.txt`. Correct the path"
+    assert plan.next_step.message.startswith(said), plan.next_step.message
+    assert (await site.ada.plan("lab:/100%.txt", "archive:/set")).state is m.PlanState.READY

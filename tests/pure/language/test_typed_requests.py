@@ -104,7 +104,7 @@ def test_a_bare_path_needs_an_endpoint_called_local() -> None:
 def test_what_is_no_location_is_answered_with_one_that_can_be_typed(text: str, meant: str) -> None:
     with pytest.raises(ValueError, match="is not a location") as error:
         Location.parse(text)
-    said = f"`{text}` is not a location: write ENDPOINT:/path, with one of `headrace endpoints`{meant}"
+    said = f"`{text}` is not a location: write endpoint:/path, with one of `headrace endpoints`{meant}"
     assert str(error.value) == said
 
 

@@ -23,11 +23,13 @@ from headrace.guardrails import (
     Credential,
     Moment,
     ResolvedEndpoint,
+    escape_component,
     may_browse,
     names_withheld,
     path_text,
     read_path,
     shown,
+    unescape_component,
     why,
 )
 
@@ -42,6 +44,11 @@ _NEAR_PAGE = 1000
 _UNREADABLE = "folder_unreadable"
 _NOTHING_THERE, _NO_FOLDER = "2", "20"
 """ENOENT and ENOTDIR, as a node's system numbers them in what it says."""
+
+_WHOLE_NAME = 4096
+"""More characters than a name has, with all that is written out in it."""
+_OPEN = re.compile(r"(?:%[0-9A-F]{2}|\\u\{[0-9A-F]+\}|[*?\[\]{}\\])+")
+"""What a pattern leaves open of a name as listings show it: what they write out, and what means more in patterns."""
 
 
 class Locations:
@@ -123,8 +130,17 @@ class Locations:
                 page = await self._browse(caller, place.endpoint, parent, after=None, limit=_NEAR_PAGE)
         except (*KNOWN, TimeoutError):
             return ". Correct the path"
-        names = difflib.get_close_matches(path_text((name,)).strip("/"), [one.name for one in page.items])
-        near = ", ".join(f"`{place.endpoint}:{parent.rstrip('/')}/{one}`" for one in names)
+        beside = f"{place.endpoint}:{as_typed(parent).rstrip('/')}"
+        literal = as_typed(name)
+        if any(_listed(one.name) == literal and _typed(one.name) is None for one in page.items):
+            return (
+                ". Listings show a name so that lies there, and write with % or \\u what no path can hold. Take it "
+                f"from the folder `{shown(beside)}/` with the pattern `{_OPEN.sub('*', literal)}` (`--include`, or "
+                "`only ...`)"
+            )
+        # What stands for such characters can't be typed, so it would be no correction.
+        others = [typed for one in page.items if (typed := _typed(one.name)) is not None]
+        near = ", ".join(f"`{shown(beside)}/{shown(one)}`" for one in difflib.get_close_matches(literal, others))
         return f"; near it: {near}. Correct the path" if near else ". Correct the path"
 
     async def _browse(self, caller: Caller, endpoint: str, path: str, *, after: str | None, limit: int) -> m.FolderPage:
@@ -183,7 +199,7 @@ class _NotThere(ServiceError):  # noqa: N818 - says what is the case
 
     def __init__(self, folder: ResolvedEndpoint, *, nothing: bool) -> None:
         """`nothing`: whether nothing is there; otherwise a file is, or one is in the place of a folder above it."""
-        place = f"`{shown(folder.text)}`"
+        place = f"`{shown(f'{folder.endpoint}:{as_typed(path_text(folder.path))}')}`"
         detail = (
             f"there is nothing at {place}"
             if nothing
@@ -200,6 +216,25 @@ def _not_there(folder: ResolvedEndpoint, error: EngineError) -> _NotThere | None
     if not folder.path or number is None or number[1] not in {_NOTHING_THERE, _NO_FOLDER}:
         return None
     return _NotThere(folder, nothing=number[1] == _NOTHING_THERE)
+
+
+def as_typed(path: str) -> str:
+    """Write a path of escaped names as people type it; a name that nobody can type stays as listings show it."""
+    return "/".join(one if (typed := _typed(one)) is None else typed for one in path.split("/"))
+
+
+def _typed(name: str) -> str | None:
+    """Return an escaped name as people type it; nothing where it holds what no path may."""
+    try:
+        typed = unescape_component(name).decode()
+    except ValueError:
+        return None
+    return typed if _listed(typed) == typed and escape_component(typed.encode()).replace("%25", "%") == typed else None
+
+
+def _listed(name: str) -> str:
+    """Write a name as listings show it, whole."""
+    return shown(name, _WHOLE_NAME)
 
 
 def at(known: Known, path: str) -> ResolvedEndpoint:

@@ -18,7 +18,7 @@ from headrace.api.people.known_as import known_as
 from headrace.api.planning.admission import Admission, WantedDeadline
 from headrace.api.planning.estimate import estimate
 from headrace.api.planning.intents import sentence_of
-from headrace.api.planning.locations import Locations, asker_of
+from headrace.api.planning.locations import Locations, as_typed, asker_of
 from headrace.api.planning.origins import origins_view
 from headrace.api.planning.probes import probing, survey_view
 from headrace.api.planning.schedule import Schedule
@@ -369,7 +369,8 @@ def _quality_notes(quality: m.PlannedQuality) -> list[str]:
 def in_places(said: str, route: Route) -> str:
     """Say in the names of endpoints what a node said of its roots."""
     for end in (route.source, route.destination):
-        said = re.sub(rf"`{re.escape(end.root)}/([^`]*)` on node {re.escape(end.node)}", rf"`{end.endpoint}:/\1`", said)
+        there = re.compile(rf"`{re.escape(end.root)}(/[^`]*)` on node {re.escape(end.node)}")
+        said = there.sub(lambda found, end=end: f"`{end.endpoint}:{as_typed(found[1])}`", said)
     return said
 
 

@@ -80,7 +80,7 @@ class Location:
         if not colon or not name:
             first, slash, below = text.partition("/")
             meant = f"; if `{first}` is one, `{first}:/{below}`" if slash and first.strip(_NO_NAME) else ""
-            message = f"`{text}` is not a location: write ENDPOINT:/path, with one of `headrace endpoints`{meant}"
+            message = f"`{text}` is not a location: write endpoint:/path, with one of `headrace endpoints`{meant}"
             raise ValueError(message)
         return cls(name, path)
 
