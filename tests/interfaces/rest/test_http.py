@@ -295,6 +295,10 @@ async def test_what_is_wrong_with_a_request_is_said_in_words_with_what_to_send(q
         assert "this takes a body" in await said(client.post("/plans"))
         unknown = await said(client.post("/plans", json={"intent": {**intent, "rate": 5}}))
         assert unknown == "`intent.rate` is not known here; did you mean `rate_limit_bps`?"
+        bare = (await said(client.post("/plans", json=intent))).split("; `")
+        assert [one.split("`")[0] for one in bare[1:]] == ["source", "destination"]
+        assert bare[0] == '`action` is not known here; put it into `intent`, as {"intent": {"action": ...}}'
+        assert bare[1].endswith('put it into `intent`, as {"intent": {"source": ...}}')
         digest = await said(client.post("/transfers", json={"plan_digest": "pl_1"}))
         assert digest == "`plan_digest` must be a whole digest: 64 characters of 0-9 and a-f"
 

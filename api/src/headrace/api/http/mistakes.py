@@ -68,7 +68,20 @@ def _queries(dependant: Dependant) -> Iterator[str]:
 def _said(request: Request, error: Mapping[str, Any]) -> str:
     *inside, name = error["loc"][1:] or error["loc"]
     said = in_words(error, str(name))
-    return said + _meant(str(name), _fields(request, inside)) if error["type"] == "extra_forbidden" else said
+    if error["type"] != "extra_forbidden":
+        return said
+    if (into := _belongs(str(name), _model_at(request, inside))) is not None:
+        return f'{said}; put it into `{into}`, as {{"{into}": {{"{name}": ...}}}}'
+    return said + _meant(str(name), _fields(request, inside))
+
+
+def _belongs(name: str, model: type[BaseModel] | None) -> str | None:
+    """Return the field of a model that holds an object with a field of this name: one level was forgotten."""
+    for outer, field in model.model_fields.items() if model is not None else ():
+        below = _model(field.annotation)
+        if below is not None and name in below.model_fields:
+            return outer
+    return None
 
 
 def _meant(name: str, known: frozenset[str]) -> str:
@@ -78,15 +91,21 @@ def _meant(name: str, known: frozenset[str]) -> str:
 
 def _fields(request: Request, inside: Sequence[str | int]) -> frozenset[str]:
     """Return the fields that the body has there, as far as its models say."""
+    model = _model_at(request, inside)
+    return frozenset(model.model_fields) if model is not None else frozenset()
+
+
+def _model_at(request: Request, inside: Sequence[str | int]) -> type[BaseModel] | None:
+    """Return the model of what the body has there, as far as its models say."""
     route = request.scope.get("route")
     if not isinstance(route, APIRoute) or not route.dependant.body_params:
-        return frozenset()
+        return None
     model = _model(route.dependant.body_params[0].field_info.annotation)
     for part in inside:
         if isinstance(part, str) and model is not None:
             field = model.model_fields.get(part)
             model = None if field is None else _model(field.annotation)
-    return frozenset(model.model_fields) if model is not None else frozenset()
+    return model
 
 
 def _model(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - an annotation
