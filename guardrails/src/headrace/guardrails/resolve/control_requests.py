@@ -65,7 +65,7 @@ MODIFY_USES = frozenset(
 _LEFT_OVER = ("source", "destination", "action", "target")
 NO_ACTION = Doubt(
     "say what to do: copy, sync or move; for transfers that there are, use `headrace status`, `pause`, `resume` or "
-    "`cancel`"
+    "`cancel`, and to see what is in a folder `headrace browse ENDPOINT:/PATH`"
 )
 
 
@@ -186,7 +186,7 @@ def _resolve_other_places(situation: Situation) -> None:
             resolve_places(Step(step.of(slot)), situation.context, found)
     for fact in step.facts:
         if fact.slot in ("at", "place", "for", "more"):
-            found.ask("destination", Doubt("say to or from"), fact.words)
+            found.ask("destination", Doubt("say whether data goes to or from it"), fact.words)
     if any(fact.value == "also" for fact in step.of("marker")):
         for fact in (*step.of("source"), *step.of("destination")):
             doubt = Doubt(f"a transfer has one {fact.slot} alone: say instead, or ask for another transfer")

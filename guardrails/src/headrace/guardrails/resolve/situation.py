@@ -29,7 +29,8 @@ MISSING = {
     "destination": Doubt("say where the data goes: endpoint:/path"),
     "target": Doubt("say which transfer: its id, or all"),
 }
-NO_PLAN = Doubt("say which plan: there is none that this could be about")
+NO_PLAN = Doubt("there is no plan that this could be about: for a new transfer, say the whole request")
+_NOTHING_ELSE = "Headrace copies, syncs and moves files, and does nothing else with them"
 _ENDS = ("source", "destination")
 _BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
 _MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
@@ -58,6 +59,7 @@ class Situation:
 
     def ask_leftovers(self, **moved: str) -> None:
         """Ask about the words that no span owns; `moved` says which slot stands for another."""
+        told = False
         for leftover in self.step.leftovers:
             slot = leftover.slot
             if slot == "which":
@@ -73,6 +75,8 @@ class Situation:
                 endpoint = named[0].endpoint if named else self.context.endpoints[0].id
                 place = f"{endpoint}:/{leftover.words}"
                 message += f"; if it is a file or folder, write where it is, as `{shown(place)}`"
+            if slot == "action" and not leftover.why and not told and not self.step.has("action"):
+                message, told = f"{message}; {_NOTHING_ELSE}", True
             self.found.ask(slot, Doubt(message, choices), leftover.words)
 
     def settle_deletions(self, action: str | None) -> None:

@@ -37,7 +37,10 @@ def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt 
         if isinstance(value, Doubt | Refusal):
             return value
     for fact in (*step.of("at"), *step.of("place"), *step.of("more")):
-        return Doubt(f"`{fact.words}`: say to or from")
+        return Doubt(
+            f"`{fact.words}`: say whether transfers to or from it are meant; what lies in a folder is listed by "
+            f"`headrace browse ENDPOINT:/PATH`"
+        )
     if found["ref"] is not None and (found["id"] is not None or found["select"] == "all"):
         # "cancel 7f3a21, stop it", "kill them all": the pronoun says no more.
         found["ref"] = None
