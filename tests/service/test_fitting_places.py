@@ -49,6 +49,6 @@ def test_a_path_without_an_endpoint_is_not_answered_with_a_node_that_nobody_name
     site = replace(SITE, endpoints=tuple(replace(one, node="local") for one in SITE.endpoints))
     answer = check_intent(Intent(action="copy", source=place("local:/photos"), destination=place("there:/s")), site)
     assert answer.questions[0].message.endswith(
-        "as `ENDPOINT:/photos`; a path begins at the folder that its endpoint exports, which `headrace browse ENDPOINT:/` "
-        "lists; there are `here`, `archive`, `there`"
+        "as `ENDPOINT:/photos`; a path begins at the folder that its endpoint exports, which `headrace browse "
+        "ENDPOINT:/` lists; there are `here`, `archive`, `there`"
     )

@@ -52,7 +52,11 @@ def test_a_place_that_can_not_be_meant_is_answered_with_how_to_write_one(words: 
             "",
         ),
         ("compress archive:/photos", "`compress` is not understood; Headrace copies, syncs and moves files, and", ""),
-        ("compress archive:/photos and mail it to bob", "Headrace copies, syncs and moves files, and", "say to or from"),
+        (
+            "compress archive:/photos and mail it to bob",
+            "Headrace copies, syncs and moves files, and",
+            "say to or from",
+        ),
         ("list archive:/photos", "`headrace browse ENDPOINT:/PATH`", ""),
         ("what is on archive", "`headrace browse ENDPOINT:/PATH`", ""),
         ("undo the last transfer", "nothing undoes a transfer: to have files back where they were, copy", "say pause"),

@@ -410,9 +410,9 @@ class Nodes:
         what = "start the service" if own else "start it"
         unit = " (a unit: `HEADRACE_NODE_DATA_LISTEN` in its settings)" if own else ""
         return (
-            f"Node `{self._names.get(key, key)}` takes data at {', '.join(live.data_addresses)}, where only its own host "
-            f"reaches it: {what} with `--data-listen ADDRESS:8472`{unit}, ADDRESS being one of its host that the others "
-            "reach."
+            f"Node `{self._names.get(key, key)}` takes data at {', '.join(live.data_addresses)}, where only its own "
+            f"host reaches it: {what} with `--data-listen ADDRESS:8472`{unit}, ADDRESS being one of its host that the "
+            "others reach."
         )
 
     def _has_others_elsewhere(self, key: str) -> bool:

@@ -222,9 +222,9 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
     for text, root, access, needed in needs:
         if _ACCESS.index(access) < _ACCESS.index(needed):
             how = (
-                f"choose another place, or ask the owner of its node to run `headrace-node root add {shown(root)}=/path:"
-                f"{needed}` there, with the root's path, which a running node takes up by itself; for the node of the "
-                f"service, to start that with `headrace serve ... --root {shown(root)}=/path:{needed}`"
+                "choose another place, or ask the owner of its node to run `headrace-node root add "
+                f"{shown(root)}=/path:{needed}` there, with the root's path, which a running node takes up by itself; "
+                f"for the node of the service, to start that with `headrace serve ... --root {shown(root)}=/path:{needed}`"
             )
             message = f"`{shown(text)}` allows {access}, and this needs {needed}; {how}"
             yield _refusal(Rail.ACCESS_TOO_LOW, message)
