@@ -549,7 +549,7 @@ def test_an_admin_changes_what_a_person_may_do(service: Service) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("invite", "ADMIN", "--role", "viewer"), "Somebody has this name already"),
+        (("invite", "ADMIN", "--role", "viewer"), "lost or has expired gets a new one with `headrace people reinvite"),
         (("people", "service", "admin", "--role", "viewer"), "Somebody has this name already"),
         (("people", "set", "admin", "--role", "viewer"), "This would take the role of an admin from yourself"),
         (("people", "enable", "admin"), "This person is active, not disabled"),

@@ -63,7 +63,7 @@ COPY = ["copy", "a:/x", "b:/x"]
         (["token", "create", "x", "--scope", "transfer:read", "--valid", "1s"], "--valid must be at least 5 min"),
         (["halt", "transfer", "--reason", "x"], "say which transfer: headrace halt transfer ID"),
         (["halt", "everything", "x", "--reason", "x"], "everything takes no subject"),
-        (["login", "--link", "nonsense"], "this is not a one-time link: copy all of it, from https to the end"),
+        (["login", "--link", "nonsense"], "this is not a one-time link: copy all of it, from http to the end"),
     ],
 )
 def test_a_mistake_is_told_by_the_name_that_was_typed(tmp_path: Path, arguments: list[str], said: str) -> None:
@@ -526,6 +526,7 @@ def test_a_question_quotes_no_words_that_nobody_typed(script: Script, tmp_path: 
     script.answers = [answer(plan("ask", questions=[question]))]
     code, _, told = ran(["copy", "/x", "b:/x"], tmp_path, script.url)
     assert (code, "`/x` names no endpoint" in told, "local:" in told) == (3, True, False), told
+    assert "Ask again, with the answer in the command." in told, "flags are no sentence"
 
 
 def test_a_canceled_transfer_names_the_command_that_asks_for_the_same_again(script: Script, tmp_path: Path) -> None:

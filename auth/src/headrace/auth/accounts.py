@@ -19,7 +19,10 @@ from headrace.auth.store import (
     is_nameless,
 )
 
-_TAKEN = "Somebody has this name already; choose another."
+_TAKEN = (
+    "Somebody has this name already; choose another. Whose invitation was lost or has expired gets a new one with "
+    "`headrace people reinvite NAME`."
+)
 
 
 class Accounts:

@@ -690,7 +690,7 @@ def _token_begun_by(command: Command, text: str) -> str:
 def _accepted(command: Command, link: str, name: str | None, *, from_stdin: bool) -> tuple[m.Session, str, str | None]:
     parts = urlsplit(link.strip())
     if parts.scheme not in {"http", "https"} or not parts.netloc or not parts.fragment:
-        message = "this is not a one-time link: copy all of it, from https to the end, like https://host/accept#TOKEN"
+        message = "this is not a one-time link: copy all of it, from http to the end, like https://host/accept#TOKEN"
         raise HeadraceError(m.Problem(title="Invalid link", status=422, code="invalid_request", detail=message))
     url = f"{parts.scheme}://{parts.netloc}"
     named = _invited_name(command, url, parts.fragment, name)

@@ -182,7 +182,8 @@ def _asked_back(command: Command, plan: m.Plan) -> Exit:
         command.out.note(_question(question, plan.words))
         for choice in question.choices:
             command.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
-    command.out.note("Nothing was started. Ask again, with the answer in the sentence.")
+    where = "sentence" if plan.words else "command"
+    command.out.note(f"Nothing was started. Ask again, with the answer in the {where}.")
     command.out.document(plan)
     return Exit.ASKED_BACK
 

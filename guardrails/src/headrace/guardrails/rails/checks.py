@@ -224,7 +224,8 @@ def _check_places(slots: TransferSlots, route: Route) -> Iterator[RailRefusal]:
             how = (
                 "choose another place, or ask the owner of its node to run `headrace-node root add "
                 f"{shown(root)}=/path:{needed}` there, with the root's path, which a running node takes up by itself; "
-                f"for the node of the service, to start that with `headrace serve ... --root {shown(root)}=/path:{needed}`"
+                "for the node of the service, to start that with `headrace serve ... --root "
+                f"{shown(root)}=/path:{needed}`"
             )
             message = f"`{shown(text)}` allows {access}, and this needs {needed}; {how}"
             yield _refusal(Rail.ACCESS_TOO_LOW, message)
