@@ -9,6 +9,7 @@ import logging
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
@@ -369,9 +370,13 @@ def _quality_notes(quality: m.PlannedQuality) -> list[str]:
 def in_places(said: str, route: Route) -> str:
     """Say in the names of endpoints what a node said of its roots."""
     for end in (route.source, route.destination):
-        there = re.compile(rf"`{re.escape(end.root)}(/[^`]*)` on node {re.escape(end.node)}")
-        said = there.sub(lambda found, end=end: f"`{end.endpoint}:{as_typed(found[1])}`", said)
+        there = rf"`{re.escape(end.root)}(/[^`]*)` on node {re.escape(end.node)}"
+        said = re.sub(there, partial(_in_place, end.endpoint), said)
     return said
+
+
+def _in_place(endpoint: str, found: re.Match[str]) -> str:
+    return f"`{endpoint}:{as_typed(found[1])}`"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ use headrace_core::code::{Code, Failure};
 use headrace_core::ticket::Verify;
 use headrace_core::value::Timestamp;
 
-use super::attempt::{AttemptEnd, AttemptSpec, Outcome, Role, Shared, StatementFields};
+use super::attempt::{AttemptEnd, AttemptSpec, Outcome, Peer, Role, Shared, StatementFields};
 use super::connect::connect;
 use super::context::{Context, Done};
 use super::failures::contained;
@@ -89,7 +89,10 @@ fn sessions(context: Context<'_>) -> Result<Done, Failure> {
     loop {
         let before = moved(shared);
         shared.counters.restart();
-        let result = connect(context).and_then(|connected| match &spec.role {
+        let connected = connect(context);
+        // Who dialled has tried for as long as makes sense; who waits may have been called by a stranger.
+        let in_vain = connected.is_err() && matches!(spec.peer, Peer::Dial(_));
+        let result = connected.and_then(|connected| match &spec.role {
             Role::Destination(root) => destination::run(context, root, connected, &mut finished),
             Role::Source(root) | Role::Local(root, _) => source::run(context, root, connected),
         });
@@ -102,7 +105,7 @@ fn sessions(context: Context<'_>) -> Result<Done, Failure> {
             lost_since = Instant::now();
         }
         let lost_for_long = lost_since.elapsed() >= spec.tuning.reconnect;
-        if failure.code != Code::PeerUnreachable || lost_for_long {
+        if failure.code != Code::PeerUnreachable || lost_for_long || in_vain {
             // Only the last word of the source was missing, so everything was done.
             return finished.ok_or(failure);
         }
