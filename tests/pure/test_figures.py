@@ -6,6 +6,8 @@ from typing import Final
 
 import pytest
 
+from headrace.api import clock_doubt
+from headrace.api.audit import elsewhere, syslog
 from headrace.api.settings import Settings
 from headrace.auth import Lifetimes, password_sign_in, passwords
 from headrace.guardrails.intents import limits
@@ -17,6 +19,15 @@ from headrace.mcp_server import tools
 ROOT: Final = Path(__file__).parents[2]
 SITE: Final = Settings()
 HOUR: Final = timedelta(hours=1)
+UNITS: Final = {timedelta(minutes=1): "minute", HOUR: "hour", timedelta(days=1): "day"}
+
+
+def unit(time: timedelta | float) -> str:
+    """Say a time (or seconds) that is one of a unit as a page does: "minute"; any other stands in none."""
+    time = time if isinstance(time, timedelta) else timedelta(seconds=time)
+    return UNITS.get(time, str(time))
+
+
 SKEW_S: Final = limits.MAX_CLOCK_SKEW_MS // 1000
 PLAN_HOURS: Final = planning.PLAN_LIFETIME // HOUR
 TRIES: Final = password_sign_in.PAIR_LIMIT
@@ -64,6 +75,18 @@ SENTENCES: Final[dict[str, tuple[str, ...]]] = {
         f"A text has at most {policy_set.MAX_TEXT:,} characters,",
         f"{policy_set.MAX_RULES:,} rules and {examples.MAX_EXAMPLES} examples;",
         f"nested at most {policy_set.MAX_NESTING} deep, and a rule has at most {policy_set.MAX_PARTS} operators",
+    ),
+    "docs/operations/audit.md": (
+        f"has left it open for {elsewhere.CONFIRM_S} s and has then answered its end",
+        f"does not answer within {syslog.PATIENCE_S:.0f} s:",
+        f"that makes a connection every {elsewhere.CONFIRM_S} s, and else one a {unit(elsewhere.HEAD_S)}.",
+        f"and every {unit(elsewhere.HEAD_S)} though nothing happens",
+    ),
+    "docs/operations/retention.md": (
+        f"it is over a {unit(clock_doubt.DOUBTED_AHEAD)} after the newest time that the service knows",
+        f"noted at each start and every {unit(clock_doubt.KEEP_S)};",
+        f"with the same time (within {SKEW_S} s)",
+        f"or when the service has run for a {unit(clock_doubt.TRUSTED_AFTER)} and no node contradicts it.",
     ),
     "docs/mcp.md": (f"within about {tools.PLAN_WAIT_S:.0f} seconds",),
 }

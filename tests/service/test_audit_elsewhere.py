@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from headrace.api.audit import syslog as syslog_module
 from headrace.api.audit.command import audit
-from headrace.api.audit.elsewhere import CONFIRM_S, HEAD_S, Elsewhere
+from headrace.api.audit.elsewhere import CONFIRM_S, Elsewhere
 from headrace.api.audit.syslog import Message, Receiver, SyslogLine
 from headrace.api.settings import SettingError, Settings
 from headrace.api.store.words import remedy, trouble_in_words
@@ -474,7 +474,7 @@ async def test_a_head_comes_every_minute_though_nothing_happens(tmp_path: Path, 
     async with site_that_sends(tmp_path, syslog) as site:
         await sent(site, syslog)
         before = len(heads(syslog))
-        site.clock.shift += timedelta(seconds=HEAD_S)
+        site.clock.shift += timedelta(minutes=1)
         await elsewhere_of(site).send()
         async with asyncio.timeout(LIMIT_S):
             while len(heads(syslog)) == before:

@@ -14,7 +14,6 @@ from tests.service.test_listing import moved
 from tests.service.test_metrics import asked
 from tests.service.test_transfers import until
 
-from headrace.api.clock_doubt import DOUBTED_AHEAD, TRUSTED_AFTER
 from headrace.api.settings import Settings
 from headrace.api.sites.other_hosts import elsewhere
 from headrace.api.sites.trashes import Trashes
@@ -75,6 +74,24 @@ async def test_one_start_with_the_clock_ahead_removes_nothing_and_the_next_one_f
         assert (await site.ada.port.transfer_events(ended.id)).items
 
 
+@pytest.mark.parametrize(("hours", "removed"), [(25, False), (23, True)])
+async def test_a_start_is_doubted_when_its_clock_is_over_a_day_ahead(
+    tmp_path: Path, hours: int, *, removed: bool
+) -> None:
+    async with started_site(tmp_path, SHORT) as site:
+        await site.start_both()
+        ended = await moved(site, "one")
+        await site.use_cases.cleanup.tidy("")
+        for name in list(site.nodes):
+            await site.stop_node(name)
+        await starts_ahead(site, timedelta(hours=hours))
+        site.ada = await site.signed_in("ada")
+        await sweep(site)
+        assert (await doubts(site) == []) is removed
+        kept = [one.id for one in await site.ada.port.transfers()]
+        assert kept == ([] if removed else [ended.id])
+
+
 async def test_a_service_that_was_really_off_goes_on_when_a_node_elsewhere_has_the_same_time(tmp_path: Path) -> None:
     async with started_site(tmp_path, SHORT) as site:
         await site.start_both()
@@ -108,11 +125,11 @@ async def test_a_service_that_was_really_off_goes_on_after_a_day_unless_nodes_co
         site.ada = await site.signed_in("ada")
         if refusals:
             await site.use_cases.nodes.on_refused(key, "clock_skew", "the clocks differ by 35 d")
-        site.clock.shift += TRUSTED_AFTER - timedelta(minutes=10)
+        site.clock.shift += timedelta(hours=23)
         await sweep(site)
         site.ada = await site.signed_in("ada")
         assert (await site.ada.port.transfer(ended.id)).receipt
-        site.clock.shift += timedelta(minutes=11)
+        site.clock.shift += timedelta(hours=1, minutes=1)
         await sweep(site)
         if refusals:
             assert "contradict the one of the host" in (await doubts(site))[0].sentence
@@ -127,7 +144,7 @@ async def test_a_clock_that_is_set_ahead_while_the_service_runs_removes_nothing(
         await site.start_both()
         ended = await moved(site, "one")
         await site.use_cases.cleanup.tidy("")
-        site.clock.jump = DOUBTED_AHEAD + timedelta(minutes=1)
+        site.clock.jump = timedelta(hours=25)
         await sweep(site)
         site.clock.jump = timedelta()
         assert (await site.ada.port.transfer_events(ended.id)).items

@@ -112,6 +112,22 @@ def test_more_than_a_thousand_deletes_need_an_approval_however_small_their_share
     assert (more.outcome, more.approvals) == ("approve", (NeedsApproval("approver", 1),))
 
 
+@pytest.mark.parametrize(
+    ("deletes", "percent", "outcome"),
+    [(10, 100, "confirm"), (11, 10, "confirm"), (11, 11, "approve"), (1000, 10, "confirm"), (1001, 1, "approve")],
+)
+def test_more_than_ten_deletes_need_an_approval_when_they_are_over_a_tenth(
+    deletes: int, percent: int, outcome: str
+) -> None:
+    assert copy(deletes=deletes, delete_share_percent=percent).outcome == outcome
+
+
+@pytest.mark.parametrize(("files", "outcome"), [(110, "confirm"), (109, "approve"), (100, "approve")])
+def test_eleven_of_a_hundred_and_ten_files_are_a_tenth_and_not_over_it(files: int, outcome: str) -> None:
+    asked = Asked(action="sync", delete_extraneous=True)
+    assert decision(asked, counts(deletes=11, destination_files=files)).outcome == outcome
+
+
 @pytest.mark.parametrize(("encrypted", "verification"), [(False, "in-transit"), (True, "none")])
 def test_without_encryption_or_verification_everything_is_denied(encrypted: bool, verification: Any) -> None:  # noqa: ANN401, FBT001
     decided = copy(encrypted=encrypted, verification=verification, overwrites=5)
@@ -222,6 +238,13 @@ def test_a_permit_may_ask_too() -> None:
 def test_looking_into_folders_is_allowed_or_denied_and_never_asks() -> None:
     text = PERMIT_ALL + '@id("f") @reason("r") @obligation("confirmation") forbid (principal, action, resource);'
     decided = may_browse(policy(text), REQUESTER, source("a"), MOMENT)
+    assert (decided.outcome, ids(decided)) == ("denied", ["headrace-must-be-allowed"])
+
+
+@pytest.mark.parametrize("obligation", ["confirmation", "approval:approver:1"])
+def test_a_survey_is_allowed_or_denied_and_never_asks(obligation: str) -> None:
+    text = f'@id("f") @reason("r") @obligation("{obligation}") forbid (principal, action == Action::"plan", resource);'
+    decided = may_plan(policy(PERMIT_ALL + text), REQUESTER, route(), MOMENT)
     assert (decided.outcome, ids(decided)) == ("denied", ["headrace-must-be-allowed"])
 
 

@@ -106,6 +106,18 @@ def test_what_a_place_needs_the_whole_needs_too() -> None:
     assert (alone.outcome, [rule.id for rule in alone.permitted_by]) == ("approve", ["all"])
 
 
+@pytest.mark.parametrize(
+    ("whole", "place"), [("approval:stewards:2", "confirmation"), ("confirmation", "approval:stewards:2")]
+)
+def test_what_the_whole_needs_and_what_a_place_in_it_needs_are_both_needed(whole: str, place: str) -> None:
+    in_it = 'resource.source.within.contains("/raw/phi")'
+    text = PERMIT_ALL + forbid(in_it, obligation=place)
+    text += forbid(f"!{in_it}", obligation=whole).replace("phi", "others", 1)
+    decided = copy(text, at("/raw"))
+    assert list(map(str, decided.obligations)) == ["confirmation", "approval:stewards:2"]
+    assert (decided.outcome, {rule.id for rule in decided.rules}) == ("approve", {"others", "phi"})
+
+
 def test_the_lowest_class_of_a_place_is_the_class_of_the_whole() -> None:
     text = '@id("p") @reason("r") @qos("priority") permit (principal, action, resource);'
     text += '@id("q") @reason("r") @qos("background") permit (principal, action == Action::"copy", resource) '

@@ -109,6 +109,16 @@ def test_times_of_change_are_absolute_and_on_the_side_that_the_words_mean(words:
     assert slot_of(words, slot) == moment
 
 
+def test_a_day_is_from_its_start_to_its_end_and_today_has_no_end_yet() -> None:
+    assert slot_of("only files changed on 2026-11-24", "modified_before") == "2026-11-25T00:00:00-06:00"
+    for today in ("2026-11-25", "November 25"):
+        [question] = read(f"{ROUTE}, only files changed on {today}").questions
+        assert (question.slot, question.message) == (
+            "modified_before",
+            "say whether files that change until the transfer runs belong to it",
+        )
+
+
 def test_last_night_is_from_six_to_six() -> None:
     intent = intent_of("copy last night's data from krios1:/a to archive:/a")
     assert intent["modified_after"] == "2026-11-24T18:00:00-06:00"
