@@ -28,10 +28,15 @@ from headrace.api.audit import syslog as syslog_module
 from headrace.api.audit.command import audit
 from headrace.api.audit.elsewhere import CONFIRM_S, Elsewhere
 from headrace.api.audit.syslog import Message, Receiver, SyslogLine
+from headrace.api.errors import ServiceError
 from headrace.api.settings import SettingError, Settings
+from headrace.api.signing.signer import Signer
+from headrace.api.store import Tx
+from headrace.api.store.tables_work import TransferRow
 from headrace.api.store.words import remedy, trouble_in_words
 from headrace.api.store_trouble import Trouble
 from headrace.client import models as m
+from headrace.guardrails import Document, ReleasedPlan
 
 pytestmark = [pytest.mark.anyio, pytest.mark.xdist_group("syslog")]
 LIMIT_S = 30
@@ -215,6 +220,47 @@ async def test_nothing_starts_while_too_much_waits_to_be_sent_and_then_it_does(t
         assert (await asked(site, "/ready")).json()["ready"]
         site.use_cases.scheduler.wake(waiting.id)
         await until(site, waiting, "complete")
+
+
+async def test_what_has_started_once_goes_on_while_too_much_waits_to_be_sent(
+    tmp_path: Path, syslog: Syslog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed, sign = asyncio.Queue[str](), Signer.ticket
+
+    async def signs(self: Signer, tx: Tx, row: TransferRow, attempt: int, fence: int) -> tuple[Document, ReleasedPlan]:
+        try:
+            found = await sign(self, tx, row, attempt, fence)
+        except ServiceError as error:
+            signed.put_nowait(error.code)
+            raise
+        signed.put_nowait(f"attempt {attempt}")
+        return found
+
+    async with site_that_sends(tmp_path, syslog, audit_most_unsent=40) as site:
+        await site.start_both()
+        (site.lab / "set" / "large").write_bytes(os.urandom(16 << 20))
+        slow = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/slow", rate_limit_bps=1_000_000))
+        plan = await site.ada.plan("lab:/set", "archive:/other")
+        await until(site, slow, "running")
+        await sent(site, syslog)
+        syslog.kill()
+        for number in range(41):
+            await site.ada.port.update_endpoint("lab", m.EndpointUpdate(aliases=[f"name{number}"]))
+        with refused("audit_unsent"):
+            await site.ada.submit(plan)
+        monkeypatch.setattr(Signer, "ticket", signs)
+        # Another rate is a ticket for the same attempt.
+        await site.ada.port.control(slow.id, m.ControlRequest(action="set_rate", rate_bps=500_000))
+        assert await asyncio.wait_for(signed.get(), LIMIT_S) == "attempt 1"
+        await site.ada.port.control(slow.id, m.ControlRequest(action="pause"))
+        await until(site, slow, "paused")
+        while not signed.empty():
+            assert signed.get_nowait() == "attempt 1"
+        await site.ada.port.control(slow.id, m.ControlRequest(action="resume"))
+        assert await asyncio.wait_for(signed.get(), LIMIT_S) == "attempt 2"
+        await until(site, slow, "running")
+        with refused("audit_unsent"):
+            await site.ada.submit(plan)
 
 
 async def test_nobody_else_gets_the_chain(tmp_path: Path, syslog: Syslog) -> None:

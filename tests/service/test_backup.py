@@ -4,10 +4,12 @@ import asyncio
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -227,6 +229,37 @@ def packed_anew(file: Path, anew: Path, others: Iterable[str]) -> None:
             tar.addfile(member, old.extractfile(member))
         for name in others:
             tar.add(file, name)
+
+
+def altered(file: Path, anew: Path, statement: str) -> None:
+    """Pack a backup with its store changed by a statement."""
+    with tarfile.open(file) as old, tarfile.open(anew, "w:gz") as tar, tempfile.TemporaryDirectory() as folder:
+        old.extract("headrace.sqlite", folder, filter="data")
+        store = Path(folder, "headrace.sqlite")
+        with closing(sqlite3.connect(store)) as connection, connection:
+            assert connection.execute(statement).rowcount == 1
+        for member in old:
+            if member.name == store.name:
+                tar.add(store, store.name)
+            else:
+                tar.addfile(member, old.extractfile(member))
+
+
+@pytest.mark.parametrize("to_server", [False, True])
+async def test_a_backup_with_an_event_that_was_altered_is_refused_and_nothing_of_it_is_laid_out(
+    quiet_site: Site, tmp_path: Path, postgres: Postgres, *, to_server: bool
+) -> None:
+    await quiet_site.person("bob", "viewer")
+    whole, changed, other = tmp_path / "whole.backup", tmp_path / "changed.backup", tmp_path / "other"
+    assert run_here("backup", whole, "--data", quiet_site.settings.data)[0] == 0
+    altered(whole, changed, "UPDATE audit SET person = 'pn_other' WHERE sequence = 3")
+    other.mkdir()
+    database = postgres.database() if to_server else ""
+    code, said = run_here("restore", changed, "--data", other, database=database)
+    assert (code, "the audit chain of the backup is broken at event 3: " in said) == (1, True), said
+    assert list(other.iterdir()) == []
+    code, said = run_here("restore", whole, "--data", other, database=database)
+    assert code == 0, said
 
 
 def test_a_backup_inside_its_folder_holds_no_backup_and_says_what_it_leaves_out(tmp_path: Path) -> None:

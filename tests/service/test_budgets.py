@@ -4,10 +4,11 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import update
-from tests.servers.site import Site
+from tests.servers.site import Site, digest_of, settled
 from tests.service.refusals import refused
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 
+from headrace.api.access.acting import Acting
 from headrace.api.policy.budgets import day_of, keep, reserve, settle, used_today
 from headrace.api.store.tables_work import ReservationRow, TransferRow
 from headrace.api.transfers.scheduler import Scheduler
@@ -89,6 +90,32 @@ async def test_a_scheduled_start_counts_on_its_day_and_not_on_that_of_its_submis
     asked = await site.ada.plan("lab:/set", "archive:/too-much", start=tomorrow)
     assert asked.decision is not None
     assert asked.decision.outcome == "approve", "tomorrow's budget is used up"
+
+
+@pytest.mark.anyio
+async def test_an_assistants_budget_is_asked_again_when_its_plan_is_to_start(site: Site) -> None:
+    small_set(site)
+
+    async def planned(agent: str, destination: str) -> tuple[Acting, m.SubmitRequest]:
+        _, port = await site.ada.token("transfer:read", "transfer:plan", "transfer:run", agent=agent)
+        slots = {"action": "copy", "source": "lab:/set", "destination": destination}
+        asked = await port.create_plan(m.PlanRequest(intent=m.TransferIntent.model_validate(slots)))
+        plan = await settled(port, asked)
+        assert plan.decision is not None
+        assert plan.decision.outcome == "allowed"
+        return port, m.SubmitRequest(plan_digest=digest_of(plan))
+
+    (helper, first), (_, second), (other, third) = [
+        await planned(agent, f"archive:/{number}") for number, agent in enumerate(("helper", "helper", "other"))
+    ]
+    await site.ada.end_of(await helper.submit(first))
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(update(ReservationRow).values(bytes=1 << 40))
+    with refused("needs_confirmation") as info:
+        await helper.submit(second)
+    assert "this would go over the assistant's daily budget" in info.value.problem.detail
+    # Another assistant of the same person has a budget of its own, and the person's is far from used up.
+    assert (await site.ada.end_of(await other.submit(third))).state is m.TransferState.COMPLETE
 
 
 @pytest.mark.anyio

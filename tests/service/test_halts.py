@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from tests.conformance.identity_store_conformance import bind
-from tests.servers.site import WAIT_S, Site, digest_of
+from tests.servers.site import WAIT_S, Site, digest_of, started_site
 from tests.service.refusals import refused
-from tests.service.test_transfers import SLOW_BPS, large_set, until, until_durable
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 
 from headrace.api.app.answering import standing_halts
 from headrace.api.data_folder import HALT, LAST_START
@@ -160,6 +160,22 @@ async def test_a_hold_of_others_stops_nobody_else(site: Site) -> None:
         await helper.browse("lab", "/set")
     plan = await site.ada.plan("lab:/set", "archive:/set")
     assert (await site.ada.end_of(await site.ada.submit(plan))).state is m.TransferState.COMPLETE
+
+
+@pytest.mark.anyio
+async def test_a_halt_of_an_endpoint_stops_no_other_endpoint_of_its_node(tmp_path: Path) -> None:
+    async with started_site(tmp_path) as site:
+        (site.folder / "scratch").mkdir()
+        roots = [("archive", str(site.archive), "delete"), ("scratch", str(site.folder / "scratch"), "delete")]
+        await site.start_node("left", [("lab", str(site.lab), "delete")])
+        await site.start_node("right", roots)
+        small_set(site)
+        halted = await site.ada.plan("lab:/set", "scratch:/set")
+        await site.ada.port.halt(asked("endpoint", "scratch"))
+        with refused("halted"):
+            await site.ada.submit(halted)
+        ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/set")))
+        assert ended.state is m.TransferState.COMPLETE, ended.summary
 
 
 @pytest.mark.anyio

@@ -138,8 +138,8 @@ async def test_nobody_tries_again_what_was_approved_before_the_account_was_taken
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("how", "after"), [("disabled", "canceled"), ("link", "paused")])
-async def test_what_has_begun_and_waits_ends_with_whoever_is_disabled_and_not_with_a_link(
+@pytest.mark.parametrize(("how", "after"), [("disabled", "canceled"), ("link", "running")])
+async def test_what_has_begun_and_waits_ends_with_whoever_is_disabled_and_can_be_resumed_after_a_link(
     site: Site, how: str, after: str
 ) -> None:
     bob, admin = await site.person("bob", "requester"), await watched_by_an_operator(site)
@@ -149,7 +149,13 @@ async def test_what_has_begun_and_waits_ends_with_whoever_is_disabled_and_not_wi
     await until(site, transfer, "running")
     await bob.port.control(transfer.id, m.ControlRequest(action="pause"))
     await until(site, transfer, "paused")
-    await taken_back(admin, bob, how)
+    bob = await taken_back(admin, bob, how)
+    resume = m.ControlRequest(action="resume")
+    if after == "running":
+        await bob.port.control(transfer.id, resume)
+    else:
+        with refused("transfer_state"):
+            await bob.port.control(transfer.id, resume)
     await until(site, transfer, after)
 
 

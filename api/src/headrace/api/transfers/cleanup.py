@@ -8,7 +8,7 @@ import asyncio
 import logging
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 
 from headrace.api.core import Core
 from headrace.api.jobs.port import Task
@@ -77,7 +77,9 @@ class Cleanup:
         consent_over = select(PlanRow.id).where(
             PlanRow.id == TransferRow.plan, PlanRow.obligations != (), PlanRow.expires <= now
         )
-        never_again = or_(TransferRow.started <= now - valid, consent_over.exists())
+        # From its end, as a retry counts: it may have run, or waited for a node, for longer than that.
+        time_over = func.coalesce(TransferRow.ended, TransferRow.started) <= now - valid
+        never_again = or_(and_(TransferRow.started.is_not(None), time_over), consent_over.exists())
         return and_(TransferRow.state.in_(RETRIED_STATES), never_again)
 
     async def _forget(self, transfer: str, nodes: set[str]) -> bool:
