@@ -45,7 +45,17 @@ def test_files_of_checksums_are_not_how_to_verify(words: str) -> None:
     assert "verify" in asked_after(words)
 
 
-@pytest.mark.parametrize("words", ["sha256 checksums", "with sha256 sums", "verify the files with md5", "md5, please"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "sha256 checksums",
+        "with sha256 sums",
+        "verify the files with md5",
+        "md5, please",
+        "encrypted and sha256",
+        "sha256 too",
+    ],
+)
 def test_checksums_say_how_to_verify(words: str) -> None:
     assert slot_of(words, "verify") in ("sha256", "md5")
 
@@ -94,7 +104,9 @@ def test_a_wish_without_what_is_wished_is_asked_about(words: str) -> None:
     assert "action" in asked_after(words)
 
 
-@pytest.mark.parametrize("words", ["please", "could you please?", "if you would", "I would appreciate it"])
+@pytest.mark.parametrize(
+    "words", ["please", "could you please?", "if you would", "I would appreciate it", "if it's not too much trouble"]
+)
 def test_a_polite_end_says_nothing_more(words: str) -> None:
     assert intent_of(f"{ROUTE}, {words}") == intent_of(ROUTE)
 
