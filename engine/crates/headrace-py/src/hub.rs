@@ -51,8 +51,8 @@ impl Hub {
         enrolled: Vec<String>,
     ) -> Awaitable<'_> {
         let enrolled = enrolled
-            .iter()
-            .map(|key| node_key(key))
+            .into_iter()
+            .map(|key| node_key(&key))
             .collect::<PyResult<_>>()?;
         future_into_py(py, async move {
             let options = HubOptions {

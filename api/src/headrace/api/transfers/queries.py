@@ -475,6 +475,7 @@ class Transfers:
         plan, (failed, for_good) = dependent.plans.get(row.plan), _failed(row)
         consent_until = plan.expires if plan and plan.obligations else None
         copied, same = _copied(row)
+        failed_with = stored(m.Problem, row.error).code if row.error is not None else ""
         return TransferStatus(
             id=row.id,
             state=m.TransferState(row.state),
@@ -488,7 +489,8 @@ class Transfers:
             copied=copied,
             same=same,
             failed=failed,
-            outgrown=row.error is not None and stored(m.Problem, row.error).code == _CEILING_EXCEEDED,
+            failed_with=failed_with,
+            outgrown=failed_with == _CEILING_EXCEEDED,
             hopeless=0 < failed <= for_good,
             active_s=dependent.active_s.get(row.id),
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,

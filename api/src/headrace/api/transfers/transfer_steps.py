@@ -57,6 +57,8 @@ class TransferStatus:
     """What is to be said of files that were there already, if there were any."""
     failed: int = 0
     """How many files did not arrive, of one that ended in part."""
+    failed_with: str = ""
+    """The code of what it failed with."""
     outgrown: bool = False
     """Whether it failed because its source holds more than its plan allows."""
     hopeless: bool = False
@@ -194,6 +196,21 @@ _OUTGROWN: Final = (
     "Its source holds more than was surveyed and its plan allows. This attempt deleted nothing at the source. Plan "
     "again, so that what came meanwhile is seen and agreed to."
 )
+_NOT_ALLOWED: Final = (
+    "The policy in force does not allow it any more. Plan it again. Where policy allows it by then as it did, a retry "
+    "goes on where it stopped."
+)
+_NOT_SO: Final = (
+    "What it was planned with no longer holds, and as long as that is so, a retry fails as well. Plan it again."
+)
+_PLANNED_WRONG: Final[Mapping[str, str]] = {
+    Unreleased.POLICY_CHANGED: _NOT_ALLOWED,
+    Code.DENIED_BY_POLICY: _NOT_ALLOWED,
+    Code.NEEDS_CONFIRMATION: _NOT_SO,
+    Code.PLAN_ALTERED: _NOT_SO,
+    Code.REQUESTER_RENAMED: _NOT_SO,
+}
+"""What is said of a failure whose reason says to plan again: a retry alone does not help."""
 _HOPELESS: Final = (
     "Each says what stands in its way; trying again helps once that is gone. Where it says `destination_exists`, move "
     "that away and try again, or plan again with `--on-conflict overwrite`, which replaces a file; a folder in the "
@@ -209,6 +226,8 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
         return m.NextStep(kind="plan_again", by=by, message=_IN_VAIN[in_vain.code])
     if transfer.outgrown:
         return m.NextStep(kind="plan_again", by=by, message=_OUTGROWN)
+    if transfer.failed_with in _PLANNED_WRONG:
+        return m.NextStep(kind="plan_again", by=by, message=_PLANNED_WRONG[transfer.failed_with])
     what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
     if transfer.hopeless:
         return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")
