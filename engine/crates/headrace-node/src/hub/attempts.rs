@@ -564,7 +564,7 @@ fn dial(
     }
     let (at_source, at_destination) = reachable(
         (source.reach().addresses, destination.reach().addresses),
-        are_apart(source.from, destination.from),
+        attempt < ALL_ADDRESSES_FROM && are_apart(source.from, destination.from),
     );
     let other_way = attempt.is_multiple_of(2) && !at_destination.is_empty();
     if !at_source.is_empty() && !other_way {
@@ -585,6 +585,9 @@ fn dial(
     );
     Err(Problem::new(ControlCode::NoDataPath, message))
 }
+
+/// From this attempt of a transfer on, every address is tried, whatever it seems to lead to.
+const ALL_ADDRESSES_FROM: u64 = 3;
 
 /// The addresses of source and destination that the other one may dial. What a host has for itself alone leads elsewhere on another host, so it
 /// is named to a node there only where nothing else is left: a tunnel of the site's may end there.
