@@ -232,6 +232,42 @@ async def test_a_client_that_goes_away_at_any_moment_strands_nothing(site: Site)
     assert all(arrived(folder) == arrived(site.lab / "set") for folder in site.archive.iterdir())
 
 
+async def test_a_transfer_that_is_held_by_the_time_a_sweep_may_write_is_not_taken_up_anew(site: Site) -> None:
+    large_set(site)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=SLOW_BPS))
+    await until(site, transfer, "running")
+    scheduler = site.use_cases.scheduler
+    assert await scheduler._take_one(transfer.id) is scheduler._runs[transfer.id]  # noqa: SLF001 - as a sweep does
+    async with site.service.whole.core.database.read() as tx:
+        assert (await tx.get_one(TransferRow, transfer.id)).fence == 1
+    said = [event.kind for event in (await site.ada.port.transfer_events(transfer.id)).items]
+    assert m.TransferEventKind.WAITING not in said, said
+    await site.ada.port.control(transfer.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(transfer)
+
+
+async def test_a_plan_that_ends_while_a_sweep_reads_is_not_called_made_by_nobody(
+    quiet_site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intake, woken = quiet_site.use_cases.intake, list[str]()
+    intake._under_way["pl_1"] = "pn_1"  # noqa: SLF001 - as while it is made
+
+    async def scalars(_: object) -> list[str]:
+        intake._under_way.pop("pl_1", None)  # noqa: SLF001 - it ends; what is read is as of before
+        return ["pl_1"]
+
+    @asynccontextmanager
+    async def read() -> AsyncIterator[SimpleNamespace]:
+        yield SimpleNamespace(scalars=scalars)
+
+    jobs = SimpleNamespace(wake=lambda _, plan: woken.append(plan))
+    monkeypatch.setattr(intake, "_core", SimpleNamespace(database=SimpleNamespace(read=read), jobs=jobs))
+    await intake._sweep()  # noqa: SLF001
+    assert woken == []
+    await intake._sweep()  # noqa: SLF001
+    assert woken == ["pl_1"], "nobody makes it now"
+
+
 async def test_a_clock_that_jumps_refuses_by_name_and_hurts_nothing_when_it_is_right_again(site: Site) -> None:
     small_set(site)
     plan = await site.ada.plan("lab:/set", "archive:/set")

@@ -234,9 +234,11 @@ class Intake:
 
     async def _sweep(self) -> None:
         """Find each plan that is being made and that nobody works on."""
+        # What ends while this reads is read as it was.
+        before = set(self._under_way)
         async with self._core.database.read() as tx:
             for plan in await tx.scalars(select(PlanRow.id).where(PlanRow.state == m.PlanState.SURVEYING)):
-                if plan not in self._under_way:
+                if plan not in before and plan not in self._under_way:
                     _log.warning("plan %s was made by nobody; it is taken up", plan)
                     self._core.jobs.wake(_PLAN, plan)
 

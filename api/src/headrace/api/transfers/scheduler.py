@@ -100,11 +100,14 @@ class Scheduler:
                 await self._take(tx, row)
 
     async def _take_one(self, transfer: str) -> Run | None:
-        """Take up a transfer that nobody holds."""
+        """Take up a transfer, unless it is held by the time that this may write: a submission may just have made it."""
         async with self._core.database.write() as tx:
+            if transfer in self._runs:
+                return self._runs[transfer]
             row = await tx.get(TransferRow, transfer)
             if row is None or row.state in END_STATES:
                 return None
+            _log.warning("transfer %s was held by nobody; it is taken up", transfer)
             row.fence += 1
             await self._take(tx, row)
         return self._runs.get(transfer)
@@ -158,11 +161,10 @@ class Scheduler:
             self.wake(first)
 
     async def _sweep(self) -> None:
-        """Find each transfer that has not ended and that nobody holds."""
+        """Find each transfer that has not ended and that nobody holds, or that is just being submitted."""
         async with self._core.database.read() as tx:
             for transfer in await tx.scalars(select(TransferRow.id).where(TransferRow.state.in_(m.OPEN_STATES))):
                 if transfer not in self._runs:
-                    _log.warning("transfer %s was held by nobody; it is taken up", transfer)
                     self.wake(transfer)
 
     async def _keep_progress(self) -> None:
