@@ -153,7 +153,8 @@ fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream
             Code::PeerUnreachable
         };
         let refused = matches!(&error, ConnectError::Io(cause) if cause.kind() == std::io::ErrorKind::ConnectionRefused);
-        let message = format!("dialling {address}: {error}{}", own(address));
+        let why = if refused { own(address) } else { "" };
+        let message = format!("dialling {address}: {error}{why}");
         Unreached {
             failure: Failure::new(code, message),
             refused,
