@@ -19,6 +19,7 @@ use headrace_io::storage::{Folder, Origin, Target, Writing, probing};
 use super::attempt::{AttemptSpec, Role, Shared};
 use super::failures::state_failed;
 use super::landing::{Content, DIRECT_FROM_BYTES, Geometry, LAST_FAILED, LandingSpec, WINDOW};
+use super::link::Guard;
 use super::plane::Plane;
 use super::supply::SupplySpec;
 use super::trash::TrashSpec;
@@ -55,6 +56,7 @@ impl Context<'_> {
         self,
         root: &Arc<Root>,
         unit_bytes: u64,
+        guard: &Arc<Guard>,
     ) -> Result<LandingSpec, Failure> {
         let Ticket {
             transfer,
@@ -75,6 +77,9 @@ impl Context<'_> {
             Some(leg) => probing::target(leg.writes, &execution.destination.path, storage),
             None => storage,
         };
+        let (shared, attempt) = (Arc::clone(self.shared), Arc::clone(self.shared));
+        let guard = Arc::clone(guard);
+        let permitted = Arc::new(move || shared.check().and_then(|()| guard.outcome()));
         Ok(LandingSpec {
             transfer,
             plan: plan_digest,
@@ -92,6 +97,8 @@ impl Context<'_> {
             direct_from_bytes: DIRECT_FROM_BYTES,
             epochs: self.spec.tuning.epochs,
             share: Arc::clone(self.share),
+            permitted,
+            may_end: Arc::new(move || attempt.check()),
             execution,
             filter,
         })

@@ -29,7 +29,7 @@ pub(super) fn run(
     guard.watch(None, shared_socket(&connected.stream)?);
     context.shared.watch(&guard);
     let streams = Streams::new(context, &connected);
-    let spec = context.landing_spec(root, context.spec.tuning.unit_bytes)?;
+    let spec = context.landing_spec(root, context.spec.tuning.unit_bytes, &guard)?;
     let (mut reader, writer) = connected.stream.split().map_err(|error| broken(&error))?;
     let control = Control::new(writer, &guard);
     let answers: Arc<dyn Answers> = Arc::clone(&control) as _;
@@ -52,10 +52,9 @@ pub(super) fn run(
         });
         over
     };
-    let permitted = || context.shared.check().and_then(|()| guard.outcome());
     let beat = |keep_alive| guard.run(|| control.beat(keep_alive));
     std::thread::scope(|scope| {
-        scope.spawn(|| guard.run(|| commit(&landing, &control, &guard, &end, &permitted)));
+        scope.spawn(|| guard.run(|| commit(&landing, &control, &guard, &end)));
         for _ in 0..READERS {
             scope.spawn(|| guard.run(|| landing.read_back(&|| guard.is_over())));
         }
@@ -156,13 +155,12 @@ fn commit(
     control: &Control,
     guard: &Guard,
     end: &Mutex<Option<Finished>>,
-    permitted: &dyn Fn() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     while landing.wait_for_epoch(&|| guard.is_over()) {
         landing.check()?;
         landing.epoch()?;
         if landing.is_settled() {
-            let finished = landing.finish(permitted)?;
+            let finished = landing.finish()?;
             let totals = finished.totals;
             *end.lock() = Some(finished);
             return control.send(&Message::End(totals));

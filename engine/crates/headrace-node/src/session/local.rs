@@ -50,11 +50,12 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
     check_apart(from, to, &context.shared.current().execution)?;
     let unit_bytes = context.spec.tuning.unit_bytes;
     let counters = &context.shared.counters;
+    let guard = Arc::new(Guard::default());
     let to_supply = Arc::new(ToSupply::default());
     let answers: Arc<dyn Answers> = Arc::clone(&to_supply) as _;
     let spec = LandingSpec {
         content: Content::AtHand,
-        ..context.landing_spec(to, unit_bytes)?
+        ..context.landing_spec(to, unit_bytes, &guard)?
     };
     let landing = Landing::open(
         spec,
@@ -75,7 +76,6 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         ),
     )?;
     drop(to_supply.0.set(Arc::downgrade(&supply)));
-    let guard = Arc::new(Guard::default());
     context.shared.watch(&guard);
     let end: Mutex<Option<Finished>> = Mutex::default();
     std::thread::scope(|scope| {
@@ -93,7 +93,7 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
                 });
             });
         }
-        scope.spawn(|| guard.run(|| commit(&landing, &guard, &end, &|| context.shared.check())));
+        scope.spawn(|| guard.run(|| commit(&landing, &guard, &end)));
         for _ in 0..READERS {
             scope.spawn(|| guard.run(|| landing.read_back(&|| guard.is_over())));
         }
@@ -181,13 +181,12 @@ fn commit(
     landing: &Arc<Landing>,
     guard: &Guard,
     end: &Mutex<Option<Finished>>,
-    permitted: &dyn Fn() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     while landing.wait_for_epoch(&|| guard.is_over()) {
         landing.check()?;
         landing.epoch()?;
         if landing.is_settled() {
-            *end.lock() = Some(landing.finish(permitted)?);
+            *end.lock() = Some(landing.finish()?);
             guard.finish();
         }
     }

@@ -33,8 +33,12 @@ impl ListCursor {
         })
     }
 
-    /// The line for `path`. Paths must be asked for in rising order.
-    pub(super) fn find(&mut self, path: &RelPath) -> Result<Option<ListEntry>, Failure> {
+    /// The line for `path`. Paths must be asked for in rising order; of each line that is passed, `permitted` is asked.
+    pub(super) fn find(
+        &mut self,
+        path: &RelPath,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<Option<ListEntry>, Failure> {
         let Some(lines) = &mut self.lines else {
             return Ok(None);
         };
@@ -42,6 +46,7 @@ impl ListCursor {
             lines.next_if(|line| line.as_ref().map_or(true, |line| line.path <= *path))
         {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
+            permitted()?;
             if line.path == *path {
                 return Ok(Some(line));
             }
@@ -66,14 +71,20 @@ impl FailedCursor {
         })
     }
 
-    /// Whether `path` failed, or a folder above it did. Paths must be asked for in rising order.
-    pub(super) fn holds(&mut self, path: &RelPath) -> Result<bool, Failure> {
+    /// Whether `path` failed, or a folder above it did. Paths must be asked for in rising order; of each line that is passed, `permitted`
+    /// is asked.
+    pub(super) fn holds(
+        &mut self,
+        path: &RelPath,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
         #[derive(Deserialize)]
         struct Line {
             path: RelPath,
         }
         self.above.retain(|above| path.starts_with(above));
         while let Some(line) = self.lines.peek() {
+            permitted()?;
             let line = line
                 .as_ref()
                 .map_err(|error| state_failed(io::Error::other(error.to_string())))?;

@@ -212,8 +212,9 @@ impl Landing {
             self.record_failure(id, failure)?;
             return Ok(Decision::Nothing);
         }
-        let listed = intake.overwrites.find(&entry.path)?;
-        if entry.kind != Kind::Dir && !intake.is_asked_for(&entry.path)? {
+        let permitted = &*self.spec.permitted;
+        let listed = intake.overwrites.find(&entry.path, permitted)?;
+        if entry.kind != Kind::Dir && !intake.is_asked_for(&entry.path, permitted)? {
             self.record(id, Outcome::Skipped)?;
             return Ok(Decision::Nothing);
         }

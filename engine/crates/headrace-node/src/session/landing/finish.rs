@@ -50,14 +50,12 @@ pub(super) fn settled_trash(spec: &LandingSpec) -> Result<Option<SettledTrash>, 
 }
 
 impl Landing {
-    /// Complete the session, after [`Landing::is_settled`]. Before anything is deleted, `permitted` is asked whether that is still allowed.
+    /// Complete the session, after [`Landing::is_settled`]. For each name it asks whether that is still permitted, and always before it
+    /// deletes one.
     ///
     /// # Errors
-    /// [`Failure`] when the attempt cannot be completed, or what `permitted` answers; what was committed stays and is found again on resume.
-    pub fn finish(
-        self: &Arc<Self>,
-        permitted: &dyn Fn() -> Result<(), Failure>,
-    ) -> Result<Finished, Failure> {
+    /// [`Failure`] when the attempt cannot be completed or may not go on; what was committed stays and is found again on resume.
+    pub fn finish(self: &Arc<Self>) -> Result<Finished, Failure> {
         self.remove_rest();
         self.epoch()?;
         self.check()?;
@@ -68,7 +66,7 @@ impl Landing {
             self.counters.time(Stage::Delete, || {
                 self.check_deletes()?;
                 self.open_trash();
-                self.delete(&mut deleted, &mut touched, permitted)
+                self.delete(&mut deleted, &mut touched)
             })?;
         }
         self.complete_folders(&mut touched)?;
@@ -79,8 +77,7 @@ impl Landing {
         );
         let mut source = self.ledger.lock().read().map_err(state_failed)?;
         let mut gone = deleted.read().map_err(state_failed)?;
-        let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)
-            .map_err(state_failed)?;
+        let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)?;
         // The lists are handed over and may be taken away; an attempt at only what failed needs its own.
         std::fs::copy(&failed_list, self.spec.scratch.join(LAST_FAILED)).map_err(state_failed)?;
         let mut totals = *self.totals.lock();
@@ -150,7 +147,7 @@ impl Landing {
         let mut seen = Vec::new();
         for line in self.open_delete_list()?.into_iter().flatten() {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
-            add(&self.counters.looked_at, 1);
+            self.look_at_next()?;
             self.check_superfluous(&line, &mut seen)?;
             // Folders change when what they hold is deleted; they are only removed when they are empty.
             if line.kind != Kind::Dir
@@ -162,6 +159,20 @@ impl Landing {
                 return Err(self.changed_since_confirmed(&line.path, "deleting"));
             }
         }
+        Ok(())
+    }
+
+    /// Go on to the next name, if that is still permitted. That names are looked at shows that the node works, where nothing moves.
+    pub(super) fn look_at_next(&self) -> Result<(), Failure> {
+        (self.spec.permitted)()?;
+        add(&self.counters.looked_at, 1);
+        Ok(())
+    }
+
+    /// The same where no other node is needed any more: a connection that breaks now ends nothing.
+    pub(super) fn end_next(&self) -> Result<(), Failure> {
+        (self.spec.may_end)()?;
+        add(&self.counters.looked_at, 1);
         Ok(())
     }
 
@@ -181,20 +192,14 @@ impl Landing {
     }
 
     /// Delete what is on the list, folders after what they hold.
-    fn delete(
-        &self,
-        ledger: &mut Ledger,
-        touched: &mut Touched,
-        permitted: &dyn Fn() -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn delete(&self, ledger: &mut Ledger, touched: &mut Touched) -> Result<(), Failure> {
         let mut source = self.ledger.lock().read().map_err(state_failed)?;
         let mut ahead = source.next().map_err(state_failed)?;
         let mut open: Vec<(u64, RelPath)> = Vec::new();
         for line in self.open_delete_list()?.into_iter().flatten() {
             let line = line.map_err(|error| list_altered(io::Error::other(error)))?;
             // A stop, the kill switch or the end of the ticket also ends this.
-            permitted()?;
-            add(&self.counters.looked_at, 1);
+            self.look_at_next()?;
             while let Some((id, folder)) = open.pop_if(|(_, folder)| !line.path.starts_with(folder))
             {
                 self.delete_one(ledger, touched, id, &folder, None)?;
@@ -225,7 +230,7 @@ impl Landing {
             }
         }
         while let Some((id, folder)) = open.pop() {
-            permitted()?;
+            (self.spec.permitted)()?;
             self.delete_one(ledger, touched, id, &folder, None)?;
         }
         Ok(())
@@ -314,7 +319,7 @@ impl Landing {
         let mut open: Vec<(u64, Entry)> = Vec::new();
         while let Some((id, item, outcome)) = source.next().map_err(state_failed)? {
             let entry = item.entry();
-            add(&self.counters.looked_at, 1);
+            self.end_next()?;
             while let Some((id, folder)) =
                 open.pop_if(|(_, folder)| !entry.path.starts_with(&folder.path))
             {
@@ -324,7 +329,7 @@ impl Landing {
                 // Folders that were there before stay as they were.
                 (Kind::Dir, Outcome::Created) => open.push((id, entry.clone())),
                 (Kind::Symlink, Outcome::Open) => {
-                    let listed = overwrites.find(&entry.path)?;
+                    let listed = overwrites.find(&entry.path, &*self.spec.may_end)?;
                     match self.make_symlink(entry, listed.as_ref(), touched) {
                         Ok(outcome) => {
                             self.record(id, outcome)?;

@@ -122,7 +122,7 @@ fn land(
     landing.read_back_waiting()?;
     landing.epoch()?;
     assert!(landing.is_settled());
-    let finished = landing.finish(&|| Ok(()))?;
+    let finished = landing.finish()?;
     let failed = std::fs::read_to_string(finished.failed_list).expect("a list");
     let failed: Vec<serde_json::Value> = failed
         .lines()

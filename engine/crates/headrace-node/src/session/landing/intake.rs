@@ -37,8 +37,14 @@ impl Intake {
         }
     }
 
-    pub(super) fn is_asked_for(&mut self, path: &RelPath) -> Result<bool, Failure> {
-        self.only.as_mut().map_or(Ok(true), |only| only.holds(path))
+    pub(super) fn is_asked_for(
+        &mut self,
+        path: &RelPath,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        self.only
+            .as_mut()
+            .map_or(Ok(true), |only| only.holds(path, permitted))
     }
 
     /// Whether all entries have come.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::shared::Landing;
-use crate::session::counters::add;
+use crate::session::failures::state_failed;
 use crate::session::ledger::{LedgerReader, Outcome};
 
 // Fields in the order of canonical JSON, so that plain serialisation is canonical.
@@ -89,9 +89,11 @@ pub(super) fn write(
     landing: &Landing,
     files_list: &Path,
     failed_list: &Path,
-) -> io::Result<([u8; 32], [u8; 32])> {
-    let (mut files, mut failed) = (Lines::create(files_list)?, Lines::create(failed_list)?);
-    let (mut from_source, mut from_deletes) = (source.next()?, deletes.next()?);
+) -> Result<([u8; 32], [u8; 32]), Failure> {
+    let create = |path| Lines::create(path).map_err(state_failed);
+    let (mut files, mut failed) = (create(files_list)?, create(failed_list)?);
+    let mut from_source = source.next().map_err(state_failed)?;
+    let mut from_deletes = deletes.next().map_err(state_failed)?;
     loop {
         let source_first = match (&from_source, &from_deletes) {
             (None, None) => break,
@@ -106,22 +108,24 @@ pub(super) fn write(
         let Some((_, item, outcome)) = next.take() else {
             break;
         };
-        *next = reader.next()?;
-        add(&landing.counters.looked_at, 1);
+        *next = reader.next().map_err(state_failed)?;
+        landing.end_next()?;
         let entry = item.entry();
         match outcome {
             Outcome::Failed(reason) => {
-                failed.push(&failed_line(entry, &reader.failure(reason)?))?;
+                let failure = reader.failure(reason).map_err(state_failed)?;
+                let line = failed_line(entry, &failure);
+                failed.push(&line).map_err(state_failed)?;
             }
             outcome => {
                 if let Some(line) = file_line(landing, entry, outcome) {
-                    files.push(&line)?;
+                    files.push(&line).map_err(state_failed)?;
                 }
             }
         }
     }
-    failed.finish()?;
-    files.finish()
+    failed.finish().map_err(state_failed)?;
+    files.finish().map_err(state_failed)
 }
 
 fn failed_line<'l>(entry: &'l Entry, failure: &'l Failure) -> FailedLine<'l> {

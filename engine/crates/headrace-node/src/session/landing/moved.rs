@@ -73,17 +73,8 @@ impl Line {
 
 impl Landing {
     /// Add what earlier sessions of this move have kept to the end of this one, and keep all of it, durably.
-    pub(super) fn settle_move(&self, ours: Finished) -> Result<Finished, Failure> {
-        self.add_earlier(ours).map_err(state_failed)
-    }
-
-    /// Whether an earlier session of this move has come to its end.
-    pub(super) fn has_moved(&self) -> Result<bool, Failure> {
-        Ok(self.spec.execution.delete_source && self.earlier().map_err(state_failed)?.is_some())
-    }
-
-    fn add_earlier(&self, mut ours: Finished) -> io::Result<Finished> {
-        let (earlier_drifted, earlier) = match self.earlier()? {
+    pub(super) fn settle_move(&self, mut ours: Finished) -> Result<Finished, Failure> {
+        let (earlier_drifted, earlier) = match self.earlier().map_err(state_failed)? {
             Some((head, lines)) => (head.drifted, Some(lines)),
             None => (Vec::new(), None),
         };
@@ -93,11 +84,13 @@ impl Landing {
             }
         }
         let (whole, kept) = (self.scratch("files.whole"), self.scratch("moved.new"));
-        let (mut files, mut keeping) = (Lines::create(&whole)?, Lines::create(&kept)?);
-        keeping.push(&Head {
+        let create = |path| Lines::create(path).map_err(state_failed);
+        let (mut files, mut keeping) = (create(&whole)?, create(&kept)?);
+        let head = Head {
             drifted: ours.drifted.clone(),
             plan: self.spec.plan,
-        })?;
+        };
+        keeping.push(&head).map_err(state_failed)?;
         let mut totals = Totals {
             files: 0,
             bytes: 0,
@@ -105,22 +98,30 @@ impl Landing {
             deleted: 0,
             ..ours.totals
         };
-        let (found, failed) = (
-            Listed::open(&ours.files_list)?,
-            Listed::open(&ours.failed_list)?,
-        );
+        let open = |path| Listed::open(path).map_err(state_failed);
+        let (found, failed) = (open(&ours.files_list)?, open(&ours.failed_list)?);
         merge(earlier, found, failed, &mut |line, text| {
+            self.end_next()?;
             line.count(&mut totals);
-            files.push_text(text)?;
-            keeping.push_text(text)
+            let written = files.push_text(text);
+            let kept = written.and_then(|()| keeping.push_text(text));
+            kept.map_err(state_failed)
         })?;
-        (totals.list_digest, totals.list_root) = files.finish()?;
-        keeping.finish()?;
-        std::fs::rename(&whole, &ours.files_list)?;
-        std::fs::rename(&kept, self.scratch(KEPT))?;
-        // One folder holds both names.
-        sync_parent(&self.scratch(KEPT))?;
+        let settled = files.finish().and_then(|digests| {
+            keeping.finish()?;
+            std::fs::rename(&whole, &ours.files_list)?;
+            std::fs::rename(&kept, self.scratch(KEPT))?;
+            // One folder holds both names.
+            sync_parent(&self.scratch(KEPT))?;
+            Ok(digests)
+        });
+        (totals.list_digest, totals.list_root) = settled.map_err(state_failed)?;
         Ok(Finished { totals, ..ours })
+    }
+
+    /// Whether an earlier session of this move has come to its end.
+    pub(super) fn has_moved(&self) -> Result<bool, Failure> {
+        Ok(self.spec.execution.delete_source && self.earlier().map_err(state_failed)?.is_some())
     }
 
     /// What earlier sessions of this very move have kept.
@@ -169,18 +170,18 @@ fn merge(
     mut earlier: Option<Listed>,
     mut found: Listed,
     mut failed: Listed,
-    each: &mut dyn FnMut(&Line, &[u8]) -> io::Result<()>,
-) -> io::Result<()> {
+    each: &mut dyn FnMut(&Line, &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Failed {
         path: RelPath,
     }
     let mut next_earlier = || match &mut earlier {
-        Some(earlier) => earlier.next::<Line>(),
+        Some(earlier) => earlier.next::<Line>().map_err(state_failed),
         None => Ok(None),
     };
-    let (mut before, mut now) = (next_earlier()?, found.next::<Line>()?);
-    let mut failing = failed.next::<Failed>()?;
+    let (mut before, mut now) = (next_earlier()?, found.next::<Line>().map_err(state_failed)?);
+    let mut failing = failed.next::<Failed>().map_err(state_failed)?;
     loop {
         let order = match (&before, &now) {
             (Some((before, _)), Some((now, _))) => before.path.cmp(&now.path),
@@ -189,7 +190,7 @@ fn merge(
             (None, None) => return Ok(()),
         };
         let ours = if order.is_ge() {
-            std::mem::replace(&mut now, found.next()?)
+            std::mem::replace(&mut now, found.next().map_err(state_failed)?)
         } else {
             None
         };
@@ -206,7 +207,7 @@ fn merge(
                     .as_ref()
                     .is_some_and(|(failing, _)| failing.path < line.path)
                 {
-                    failing = failed.next()?;
+                    failing = failed.next().map_err(state_failed)?;
                 }
                 if failing
                     .as_ref()

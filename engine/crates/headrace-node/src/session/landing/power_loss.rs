@@ -143,7 +143,7 @@ impl Case {
             landing.epoch()?;
             landing.read_back_waiting()?;
         }
-        landing.finish(&|| Ok(()))
+        landing.finish()
     }
 
     /// Open a session and tell it of all entries.

@@ -104,6 +104,10 @@ pub enum Content {
     AtHand,
 }
 
+/// Whether work may still go on: a stop, the kill switch or the end of the ticket answers with the failure that the work ends with. Whoever
+/// goes over names asks for each of them, as a list may be so long that it takes minutes.
+pub(super) type Permitted = Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>;
+
 /// What a landing is for.
 pub struct LandingSpec {
     /// The transfer.
@@ -140,6 +144,10 @@ pub struct LandingSpec {
     pub epochs: EpochRules,
     /// How many descriptors may be held.
     pub share: Arc<Share>,
+    /// Whether the session may still go on: the attempt may, and the other node is there.
+    pub permitted: Permitted,
+    /// Whether the attempt may: what is left when all is copied and deleted needs no other node.
+    pub may_end: Permitted,
 }
 
 /// Where answers to the source go.

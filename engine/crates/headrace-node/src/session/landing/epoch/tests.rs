@@ -1,7 +1,6 @@
 //! When epochs are due, and what ends a session early.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use headrace_core::batch::{BatchFile, Sparse};
@@ -339,20 +338,21 @@ fn a_stop_also_ends_the_deletes() {
         list.push(&ListEntry::from(&found)).expect("written");
     }
     (spec.deletes, spec.execution.deletes) = (Some(path), list.finish().expect("written").1);
+    let (quiet, counters) = (Arc::new(Late::default()), Arc::new(Counters::default()));
+    let counted = Arc::clone(&counters);
+    spec.permitted = Arc::new(move || match read(&counted.deleted) {
+        0 => Ok(()),
+        _ => Err(Failure::new(Code::Stopped, "enough")),
+    });
     let threads = Arc::new(DiskPool::new(0).expect("no threads"));
     let buffers = BufferPool::new(BUFFER_BYTES);
-    let (quiet, counters) = (Arc::new(Late::default()), Arc::new(Counters::default()));
     let landing = Landing::open(spec, quiet, Arc::clone(&counters), buffers, threads);
     let landing = landing.expect("opened");
     landing
         .handle(Message::ItemsEnd { count: 0 })
         .expect("nothing");
-    let asked = AtomicU64::new(0);
-    let stopped = landing.finish(&|| match asked.fetch_add(1, Ordering::Relaxed) {
-        0 => Ok(()),
-        _ => Err(Failure::new(Code::Stopped, "enough")),
-    });
-    assert_eq!(stopped.expect_err("stopped").code, Code::Stopped);
+    let stopped = landing.finish().map(drop).expect_err("stopped");
+    assert_eq!(stopped.code, Code::Stopped);
     let left = names.map(|name| {
         folder
             .entry(name, RelPath::root())

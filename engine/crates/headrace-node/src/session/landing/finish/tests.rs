@@ -1,19 +1,25 @@
 //! What the end of a session leaves on the disk.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use headrace_core::code::{Code, Failure};
+use headrace_core::entry::{Entry, Kind};
 use headrace_core::list::{ListEntry, ListWriter};
+use headrace_core::manifest::Item;
 use headrace_core::message::Message;
 use headrace_core::name::RelPath;
 use headrace_core::ticket::Trash;
+use headrace_core::version::Version;
 use headrace_io::buffer::{BUFFER_BYTES, BufferPool};
 use headrace_io::disk::DiskPool;
 use headrace_io::storage::simulated::Disk;
 use headrace_io::storage::{Folder, Holding, Writing};
 
 use super::super::shared::Landing;
-use super::super::spec::Answers;
+use super::super::spec::{Answers, LandingSpec};
+use crate::session::counters::{Counters, read};
 use crate::session::landing::spec::MAX_TOUCHED;
 use crate::session::landing::tests_support::landing_spec;
 
@@ -62,7 +68,7 @@ fn invariant_5_what_is_deleted_in_many_folders_stays_deleted() {
     landing
         .handle(Message::ItemsEnd { count: 0 })
         .expect("nothing");
-    let finished = landing.finish(&|| Ok(())).expect("finished");
+    let finished = landing.finish().expect("finished");
     assert_eq!(finished.totals.deleted, folders.len() as u64);
 
     disk.cut_after(0);
@@ -128,7 +134,7 @@ fn invariant_5_a_name_is_where_it_was_or_in_the_trash_whenever_the_power_goes() 
             .handle(Message::ItemsEnd { count: 0 })
             .expect("nothing");
         disk.cut_after(cut);
-        let finished = landing.finish(&|| Ok(()));
+        let finished = landing.finish();
         let mut number = fate;
         disk.power_cycle(|| {
             number += 1;
@@ -173,7 +179,7 @@ fn what_is_on_another_file_system_than_the_trash_stays_and_says_so() {
     landing
         .handle(Message::ItemsEnd { count: 0 })
         .expect("nothing");
-    let finished = landing.finish(&|| Ok(())).expect("finished");
+    let finished = landing.finish().expect("finished");
     assert_eq!((finished.totals.deleted, finished.totals.failed), (0, 1));
     assert!(to.inode_of(b"a").expect("readable").is_some());
     let failed = std::fs::read_to_string(&finished.failed_list).expect("a list");
@@ -197,4 +203,127 @@ fn a_journal_of_work_that_was_given_out_again_is_not_written_to() {
     assert_eq!([open(2), open(2), open(3)], [Ok(()), Ok(()), Ok(())]);
     let refused = open(2).expect_err("given out again");
     assert_eq!(refused.code, Code::AttemptSuperseded);
+}
+
+/// Names that the source does not have any more.
+const SUPERFLUOUS: u64 = 5;
+
+fn entry(name: &str, kind: Kind) -> Entry {
+    Entry {
+        path: RelPath::from_bytes(name.as_bytes()).expect("a path"),
+        kind,
+        size: 0,
+        mtime_ns: 1,
+        version: Version::new(b"1").expect("short"),
+        mode: 0o755,
+        target: (kind == Kind::Symlink).then(|| Box::from(&b"target"[..])),
+    }
+}
+
+/// What the source has: folders and symlinks, which are made at the end.
+fn has() -> Message {
+    let entries = ["a", "b", "c"].map(|name| entry(name, Kind::Dir));
+    let symlinks = ["d", "e"].map(|name| entry(name, Kind::Symlink));
+    let items = entries.into_iter().chain(symlinks).map(Item::Entry);
+    Message::Items {
+        first: 0,
+        items: items.collect(),
+    }
+}
+
+/// A landing that deletes some names, and that somebody stops when it has looked at `most` names.
+fn stopped_after(most: u64, scratch: &Path, change: &dyn Fn(&mut LandingSpec)) -> Arc<Landing> {
+    let disk = Disk::default();
+    let mut spec = landing_spec(&disk, scratch).expect("a spec");
+    let mut to = spec.target.folder(&RelPath::root()).expect("the root");
+    for name in spec.execution.destination.path.components() {
+        to.make_folder(name).expect("made");
+        to = to.folder(name).expect("there");
+    }
+    let path = scratch.join("deletes.jsonl");
+    let mut list = ListWriter::new(std::fs::File::create(&path).expect("a file"));
+    for number in 0..SUPERFLUOUS {
+        let name = format!("old{number}");
+        drop(to.create(name.as_bytes(), Holding::Named, Writing::Buffered));
+        let path = RelPath::from_bytes(name.as_bytes()).expect("a path");
+        let found = to.entry(name.as_bytes(), path).expect("readable");
+        list.push(&ListEntry::from(&found.expect("there")))
+            .expect("written");
+    }
+    (spec.deletes, spec.execution.deletes) = (Some(path), list.finish().expect("written").1);
+    spec.execution.delete_extraneous = true;
+    let counters = Arc::new(Counters::default());
+    let looked = Arc::clone(&counters);
+    spec.permitted = Arc::new(move || match read(&looked.looked_at) {
+        looked_at if looked_at < most => Ok(()),
+        _ => Err(Failure::new(Code::Stopped, "enough")),
+    });
+    spec.may_end = Arc::clone(&spec.permitted);
+    change(&mut spec);
+    let threads = Arc::new(DiskPool::new(0).expect("no threads"));
+    let buffers = BufferPool::new(BUFFER_BYTES);
+    let landing = Landing::open(spec, Arc::new(Quiet), counters, buffers, threads);
+    landing.expect("opened")
+}
+
+#[test]
+fn a_stop_ends_the_work_at_the_next_name_whatever_list_it_goes_over() {
+    let looked_at = |landing: &Landing| read(&landing.counters.looked_at);
+    let scratch = || tempfile::tempdir().expect("a folder");
+    // The delete list is checked when the source begins to list.
+    for most in 0..SUPERFLUOUS {
+        let scratch = scratch();
+        let landing = stopped_after(most, scratch.path(), &|_| ());
+        let stopped = landing.handle(has()).expect_err("stopped");
+        assert_eq!((stopped.code, looked_at(&landing)), (Code::Stopped, most));
+    }
+    // And all of this comes at the end: it is checked again and deleted, symlinks and folders are completed, lists are written, and
+    // those of a move are settled.
+    let (mut most, mut ends) = (2 * SUPERFLUOUS, 0);
+    while ends == 0 {
+        let scratch = scratch();
+        let landing = stopped_after(most, scratch.path(), &|spec| {
+            spec.execution.delete_source = true;
+        });
+        landing.handle(has()).expect("not yet");
+        let all = landing.handle(Message::ItemsEnd { count: 5 });
+        all.expect("not yet");
+        match landing.finish() {
+            Err(stopped) => {
+                assert_eq!((stopped.code, looked_at(&landing)), (Code::Stopped, most));
+                most += 1;
+            }
+            Ok(finished) => {
+                assert_eq!(finished.totals.deleted, SUPERFLUOUS);
+                ends = looked_at(&landing);
+            }
+        }
+    }
+    // What was listed, checked and decided before; and then each of these went over all its names.
+    let (both, source) = (SUPERFLUOUS + 5, 5);
+    assert_eq!(ends, 2 * SUPERFLUOUS + 2 * SUPERFLUOUS + source + 2 * both);
+}
+
+#[test]
+fn a_stop_ends_the_search_of_a_list_for_a_name_behind_all_of_it() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let path = scratch.path().join("overwrites.jsonl");
+    let mut list = ListWriter::new(std::fs::File::create(&path).expect("a file"));
+    for number in 0..9 {
+        let listed = entry(&format!("A{number}"), Kind::File);
+        list.push(&ListEntry::from(&listed)).expect("written");
+    }
+    let sealed = list.finish().expect("written").1;
+    let asked = Arc::new(AtomicU64::new(0));
+    let landing = stopped_after(u64::MAX, scratch.path(), &|spec| {
+        (spec.overwrites, spec.execution.overwrites) = (Some(path.clone()), sealed);
+        let asked = Arc::clone(&asked);
+        spec.permitted = Arc::new(move || match asked.fetch_add(1, Ordering::Relaxed) {
+            asked if asked < SUPERFLUOUS + 3 => Ok(()),
+            _ => Err(Failure::new(Code::Stopped, "enough")),
+        });
+    });
+    let stopped = landing.handle(has()).expect_err("stopped");
+    assert_eq!(stopped.code, Code::Stopped);
+    assert_eq!(asked.load(Ordering::Relaxed), SUPERFLUOUS + 4);
 }

@@ -125,7 +125,7 @@ fn complete_with(place: &Place, landing: &Arc<Landing>, content: &[u8]) {
         .expect("its end");
     landing.epoch().expect("an epoch");
     assert!(landing.is_settled());
-    let finished = landing.finish(&|| Ok(())).expect("finished");
+    let finished = landing.finish().expect("finished");
     assert_eq!(finished.totals.failed, 0);
     let to = landing.full_path(&RelPath::from_bytes(b"file").expect("a path"));
     let path: &Path = &place.folder.path().join(to.expect("short").as_path());
