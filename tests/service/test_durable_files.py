@@ -20,7 +20,7 @@ class Recorder:
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.done: dict[int, list[tuple[str, int]]] = {}
+        self.done: list[tuple[int, tuple[str, int]]] = []
         self.kept: list[int] = []
         fsync, rename, link = os.fsync, os.rename, os.link
 
@@ -41,7 +41,7 @@ class Recorder:
         monkeypatch.setattr(os, "link", named(link))
 
     def _note(self, what: str, inode: int) -> None:
-        self.done.setdefault(threading.get_ident(), []).append((what, inode))
+        self.done.append((threading.get_ident(), (what, inode)))
 
     def is_durable(self, path: Path) -> bool:
         """Whether the content was synced before the file got a later name, if it did, and the folder at once.
@@ -49,9 +49,10 @@ class Recorder:
         That is asked of the thread that did it first: another may sync files of its own at the same time.
         """
         file, folder = path.stat().st_ino, path.parent.stat().st_ino
-        done = next((its for its in self.done.values() if ("sync", file) in its), None)
-        if done is None:
+        first = next((thread for thread, what in self.done if what == ("sync", file)), None)
+        if first is None:
             return False
+        done = [what for thread, what in self.done if thread == first]
         start = content = done.index(("sync", file))
         if ("name", file) in done:
             start = done.index(("name", file))

@@ -1,16 +1,17 @@
 """What is kept no longer is removed, with its files; what has not ended, or may be tried again, is kept."""
 
-import os
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import update
 from tests.servers.site import Site, digest_of, started_site
 from tests.service.refusals import refused
+from tests.service.test_consent import publish
 from tests.service.test_listing import moved
-from tests.service.test_transfers import SLOW_BPS, arrived, until, until_durable
+from tests.service.test_signer import FROZEN
+from tests.service.test_transfers import SLOW_BPS, arrived, large_set, until_durable
 
 from headrace.api.data_folder import lists_dir, results_dir
 from headrace.api.settings import Settings
@@ -118,31 +119,33 @@ async def test_what_was_created_long_ago_and_has_just_ended_stays(site: Site) ->
         await site.ada.port.transfer(ended.id)
 
 
-async def test_nodes_keep_what_a_retry_goes_on_from_for_seven_days_from_the_end(tmp_path: Path) -> None:
-    async with started_site(tmp_path) as site:
-        await site.start_both()
-        (site.lab / "set").mkdir()
-        (site.lab / "set" / "large").write_bytes(os.urandom(16 << 20))
-        plan = await site.ada.plan("lab:/set", "archive:/set", rate_limit_bps=8 * SLOW_BPS)
-        transfer = await until_durable(site, await site.ada.submit(plan))
-        await site.stop_node("right")
-        await until(site, transfer, "waiting", reason="`right` is not attached")
-        partial = [*site.archive.rglob(".headrace-part-*")]
-        assert partial
-        site.clock.shift = timedelta(days=8)
-        site.use_cases.scheduler.wake(transfer.id)
-        ended = await site.ada.end_of(transfer)
-        assert (ended.state, ended.error and ended.error.code) == (m.TransferState.FAILED, "node_away")
-        await site.start_node("right", [("archive", str(site.archive), "delete")])
-        await site.use_cases.cleanup.tidy("")
-        assert [path for path in partial if not path.exists()] == []
-        site.clock.shift = timedelta()
-        await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
-        again = await site.ada.end_of(ended)
-        assert again.state is m.TransferState.COMPLETE, again.summary
-        assert arrived(site.archive / "set") == arrived(site.lab / "set")
-        # What was durable is not sent again, and the rest once.
-        assert again.progress.resent_bytes <= (16 << 20) - ended.progress.bytes_durable
+async def test_nodes_keep_what_a_retry_goes_on_from_for_seven_days_from_the_end(site: Site) -> None:
+    large_set(site, files=4, each=4 << 20)
+    await publish(site, FROZEN)
+    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
+    await until_durable(site, transfer)
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.FAILED
+    partial = [*site.archive.rglob(".headrace-part-*")]
+    assert partial
+
+    async def begun(at: datetime | None) -> None:
+        async with site.service.whole.core.database.write() as tx:
+            await tx.execute(update(TransferRow).values(started=at))
+
+    # As of one that ran or waited for a week and a day.
+    await begun(site.clock() - timedelta(days=8))
+    await site.use_cases.cleanup.tidy("")
+    await begun(ended.started)
+    assert [path for path in partial if not path.exists()] == []
+    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={}))
+    await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    again = await site.ada.end_of(ended)
+    assert again.state is m.TransferState.COMPLETE, again.summary
+    assert arrived(site.archive / "copy") == arrived(site.lab / "set")
+    # What was durable is not sent again, and the rest once.
+    assert again.progress.resent_bytes <= (16 << 20) - ended.progress.bytes_durable
 
 
 async def test_a_plan_that_others_were_made_from_is_removed_without_them(site: Site) -> None:
