@@ -3,7 +3,7 @@
 import { Button, Checkbox, NativeSelect, Table, Text } from "@mantine/core";
 import { useInfiniteQuery, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { ENDED, TRANSFER_STATES, isWhole, meQuery, transferCountsQuery, transfersQuery } from "../api/queries";
 import type { Transfer, TransferCounts, TransferState } from "../api/schema";
 import { shortened } from "../format/path";
@@ -11,7 +11,6 @@ import { duration, useZone } from "../format/time";
 import { bytes, count, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { Arrived, arrival } from "../transfers/Arrived";
-import { Bulk } from "../transfers/Bulk";
 import { Filters } from "../ui/Filters";
 import { Act, Empty, Failure, Loading, Name, Page, Recent } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
@@ -22,6 +21,8 @@ import { useStaying } from "../ui/staying";
 import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/transfers");
+// What is done with several at once is loaded when some are chosen.
+const Bulk = lazy(async () => ({ default: (await import("../transfers/Bulk")).Bulk }));
 
 export function Transfers() {
   const { state, ...filter } = route.useSearch();
@@ -37,6 +38,9 @@ export function Transfers() {
   const all = state === undefined && isWhole(filter);
   const ids = shown.map(({ id }) => id);
   const picked = shown.filter(({ id }) => chosen.has(id));
+  // It stays when none is chosen any more: it tells what some of them answered.
+  const [bulk, setBulk] = useState(false);
+  if (!bulk && picked.length > 0) setBulk(true);
   const [last, setLast] = useState<string | null>(null);
   /** One, or with the shift key all from the last one that was clicked. */
   const toggle = (id: string, range: boolean) => {
@@ -86,7 +90,11 @@ export function Transfers() {
           {counts !== undefined && howMany(counts, state)}
         </Text>
       </search>
-      <Bulk transfers={picked} keep={(ids) => setChosen(new Set(ids))} />
+      {bulk && (
+        <Suspense fallback={null}>
+          <Bulk transfers={picked} keep={(ids) => setChosen(new Set(ids))} />
+        </Suspense>
+      )}
       {list.isPending && <Loading />}
       {list.isError && <Failure error={list.error} again={() => void list.refetch()} />}
       {list.isSuccess && shown.length === 0 && (
