@@ -77,7 +77,7 @@ codes! {
     WrongPeerKey "wrong_peer_key" NeedsChange "Another node answered than the ticket names: check addresses, or enrol the node again.";
     VersionUnsupported "version_unsupported" NeedsChange "The nodes share no protocol version: bring both to neighbouring releases.";
     ProtocolViolation "protocol_violation" MayHelp "The other node sent something it may not: bring both nodes to the same release.";
-    TooBusy "too_busy" MayHelp "The node runs as many transfers as it may: wait, or raise its limit.";
+    TooBusy "too_busy" MayHelp "The node runs as many transfers as it may, or has too many files open: wait, or raise that limit.";
     StateFailed "state_failed" MayHelp "The node cannot write its state folder: check its disk and rights.";
     Stopped "stopped" MayHelp "It was stopped on request: resume it.";
     Internal "internal" MayHelp "The engine failed: report it with the node's log.";

@@ -8,6 +8,7 @@ use headrace_core::growth::Growth;
 use headrace_core::message::{
     Hello, Join, MAX_STREAMS, Message, Order, Role as HelloRole, VERSIONS,
 };
+use headrace_core::ticket::Execution;
 use headrace_core::wishes::is_unit;
 use headrace_io::stream::{ConnectError, Patience, TlsStream, until};
 use headrace_io::tls::{ALPN_DATA, client_config};
@@ -38,6 +39,10 @@ impl From<Failure> for Unreached {
     }
 }
 
+/// Lines of a list that a slow node reads and checks in a second, and the longest that anybody waits for it.
+const LINES_A_SECOND: u64 = 20_000;
+const MOST_FOR_LISTS: Duration = Duration::from_mins(30);
+
 /// The first connection of a session, after the hellos.
 pub(super) struct Connected {
     pub(super) stream: TlsStream,
@@ -56,11 +61,20 @@ pub(super) struct Joining {
     pub(super) session: [u8; 16],
 }
 
-/// Get together with the other node and say hello.
-pub(super) fn connect(context: Context<'_>) -> Result<Connected, Failure> {
+/// How long the other node may read the lists of a plan before it is there. It checks every line of them, which takes some microseconds each.
+pub(super) fn for_lists(execution: &Execution) -> Duration {
+    let lines = execution
+        .overwrites
+        .count
+        .saturating_add(execution.deletes.count);
+    Duration::from_secs(lines / LINES_A_SECOND).min(MOST_FOR_LISTS)
+}
+
+/// Get together with the other node, for which this waits so long, and say hello.
+pub(super) fn connect(context: Context<'_>, patience: Duration) -> Result<Connected, Failure> {
     let Context { shared, spec, .. } = context;
     let start = Instant::now();
-    let deadline = start + spec.tuning.reconnect;
+    let deadline = start + patience;
     match &spec.peer {
         Peer::Await => loop {
             match shared.arrivals.1.recv_timeout(POLL) {
@@ -73,7 +87,7 @@ pub(super) fn connect(context: Context<'_>) -> Result<Connected, Failure> {
                 Err(_) => shared.check()?,
             }
             if Instant::now() >= deadline {
-                let seconds = spec.tuning.reconnect.as_secs();
+                let seconds = patience.as_secs();
                 return Err(Failure::new(
                     Code::PeerUnreachable,
                     format!("the other node has not dialled for {seconds} s"),
@@ -330,4 +344,23 @@ pub(super) fn join(
         .write_all(&join.encode(), &[], &mut until(deadline))
         .map_err(|error| broken(&error))?;
     Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::tests_support::execution;
+
+    #[test]
+    fn who_waits_has_the_more_patience_the_longer_the_lists_are_that_the_other_node_reads_first() {
+        let seconds = |overwrites, deletes| {
+            let mut execution = execution();
+            (execution.overwrites.count, execution.deletes.count) = (overwrites, deletes);
+            for_lists(&execution).as_secs()
+        };
+        assert_eq!([seconds(0, 0), seconds(1000, 1000)], [0, 0]);
+        assert_eq!(seconds(10_000_000, 0), 500);
+        assert_eq!(seconds(2_000_000, 8_000_000), 500);
+        assert_eq!(seconds(u64::MAX, 1), 30 * 60);
+    }
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 use headrace_core::code::{Code, Failure};
 use headrace_core::list::{ListDigest, ListReader};
 
+use super::failures::own_file_failed;
+
 /// Read a list to its end: it must be the one the ticket names.
 ///
 /// # Errors
@@ -31,7 +33,10 @@ pub(super) fn check(path: Option<&Path>, sealed: ListDigest) -> Result<(), Failu
             Err(missing())
         };
     };
-    let file = File::open(path).map_err(|error| altered(error.to_string()))?;
+    let file = File::open(path).map_err(|error| {
+        let what = "a list of the plan cannot be used";
+        own_file_failed(Code::ListAltered, what, &error)
+    })?;
     ListReader::new(BufReader::new(file), sealed)
         .try_for_each(|line| line.map(drop).map_err(|error| altered(error.to_string())))
 }

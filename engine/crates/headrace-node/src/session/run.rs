@@ -9,7 +9,7 @@ use headrace_core::ticket::Verify;
 use headrace_core::value::Timestamp;
 
 use super::attempt::{AttemptEnd, AttemptSpec, Outcome, Peer, Role, Shared, StatementFields};
-use super::connect::connect;
+use super::connect::{connect, for_lists};
 use super::context::{Context, Done};
 use super::failures::contained;
 use super::plane::Plane;
@@ -86,16 +86,22 @@ fn sessions(context: Context<'_>) -> Result<Done, Failure> {
     let Context { shared, spec, .. } = context;
     let mut lost_since = Instant::now();
     let mut finished: Option<Done> = None;
+    let mut patience = spec.tuning.reconnect;
+    // Before it is there for the first time, a destination reads its lists.
+    if matches!(spec.role, Role::Source(_)) {
+        patience += for_lists(&shared.current().execution);
+    }
     loop {
         let before = moved(shared);
         shared.counters.restart();
-        let connected = connect(context);
+        let connected = connect(context, patience);
         // Who dialled has tried for as long as makes sense; who waits may have been called by a stranger.
         let in_vain = connected.is_err() && matches!(spec.peer, Peer::Dial(_));
         let result = connected.and_then(|connected| match &spec.role {
             Role::Destination(root) => destination::run(context, root, connected, &mut finished),
             Role::Source(root) | Role::Local(root, _) => source::run(context, root, connected),
         });
+        patience = spec.tuning.reconnect;
         *shared.joinable.lock() = None;
         let failure = match result {
             Ok(done) => return Ok(done),

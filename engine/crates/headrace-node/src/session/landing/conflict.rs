@@ -14,7 +14,7 @@ use headrace_io::storage::Existing;
 use headrace_io::version::is_still;
 use serde::Deserialize;
 
-use crate::session::failures::state_failed;
+use crate::session::failures::{own_file_failed, state_failed};
 
 /// Reads a sealed list beside entries that come in the same order.
 pub(super) struct ListCursor {
@@ -105,10 +105,7 @@ impl FailedCursor {
 /// A list that was checked before the start cannot be read any more.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 pub(super) fn list_altered(error: io::Error) -> Failure {
-    Failure::new(
-        Code::ListAltered,
-        format!("a sealed list cannot be read: {error}"),
-    )
+    own_file_failed(Code::ListAltered, "a sealed list cannot be read", &error)
 }
 
 /// What the rules say of an entry whose name is taken.

@@ -164,13 +164,16 @@ impl Listed {
     }
 }
 
+/// Takes a line, and as it is written.
+type Each<'e> = &'e mut dyn FnMut(&Line, &[u8]) -> Result<(), Failure>;
+
 /// Give `each` the lines that stand in either list, in path order: what an earlier session said of a name, unless this one found
 /// something else there or failed on it.
 fn merge(
     mut earlier: Option<Listed>,
     mut found: Listed,
     mut failed: Listed,
-    each: &mut dyn FnMut(&Line, &[u8]) -> Result<(), Failure>,
+    each: Each<'_>,
 ) -> Result<(), Failure> {
     #[derive(Deserialize)]
     struct Failed {

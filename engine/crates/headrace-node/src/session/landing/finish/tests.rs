@@ -231,8 +231,12 @@ fn has() -> Message {
     }
 }
 
-/// A landing that deletes some names, and that somebody stops when it has looked at `most` names.
-fn stopped_after(most: u64, scratch: &Path, change: &dyn Fn(&mut LandingSpec)) -> Arc<Landing> {
+/// A landing that deletes some names, and that somebody stops when it has looked at `most` names; and how often it was told so.
+fn stopped_after(
+    most: u64,
+    scratch: &Path,
+    change: &dyn Fn(&mut LandingSpec),
+) -> (Arc<Landing>, Arc<AtomicU64>) {
     let disk = Disk::default();
     let mut spec = landing_spec(&disk, scratch).expect("a spec");
     let mut to = spec.target.folder(&RelPath::root()).expect("the root");
@@ -253,36 +257,45 @@ fn stopped_after(most: u64, scratch: &Path, change: &dyn Fn(&mut LandingSpec)) -
     (spec.deletes, spec.execution.deletes) = (Some(path), list.finish().expect("written").1);
     spec.execution.delete_extraneous = true;
     let counters = Arc::new(Counters::default());
-    let looked = Arc::clone(&counters);
-    spec.permitted = Arc::new(move || match read(&looked.looked_at) {
-        looked_at if looked_at < most => Ok(()),
-        _ => Err(Failure::new(Code::Stopped, "enough")),
+    let (looked, told) = (Arc::clone(&counters), Arc::new(AtomicU64::new(0)));
+    let tells = Arc::clone(&told);
+    spec.permitted = Arc::new(move || {
+        if read(&looked.looked_at) < most {
+            return Ok(());
+        }
+        tells.fetch_add(1, Ordering::Relaxed);
+        Err(Failure::new(Code::Stopped, "enough"))
     });
     spec.may_end = Arc::clone(&spec.permitted);
     change(&mut spec);
     let threads = Arc::new(DiskPool::new(0).expect("no threads"));
     let buffers = BufferPool::new(BUFFER_BYTES);
     let landing = Landing::open(spec, Arc::new(Quiet), counters, buffers, threads);
-    landing.expect("opened")
+    (landing.expect("opened"), told)
 }
 
 #[test]
 fn a_stop_ends_the_work_at_the_next_name_whatever_list_it_goes_over() {
     let looked_at = |landing: &Landing| read(&landing.counters.looked_at);
+    // Whoever is told so goes on to no other name, and asks nobody again.
+    let ends_there = |landing: &Landing, told: &AtomicU64, stopped: &Failure, most: u64| {
+        let found = (looked_at(landing), told.load(Ordering::Relaxed));
+        assert_eq!((stopped.code, found), (Code::Stopped, (most, 1)));
+    };
     let scratch = || tempfile::tempdir().expect("a folder");
     // The delete list is checked when the source begins to list.
     for most in 0..SUPERFLUOUS {
         let scratch = scratch();
-        let landing = stopped_after(most, scratch.path(), &|_| ());
+        let (landing, told) = stopped_after(most, scratch.path(), &|_| ());
         let stopped = landing.handle(has()).expect_err("stopped");
-        assert_eq!((stopped.code, looked_at(&landing)), (Code::Stopped, most));
+        ends_there(&landing, &told, &stopped, most);
     }
     // And all of this comes at the end: it is checked again and deleted, symlinks and folders are completed, lists are written, and
     // those of a move are settled.
     let (mut most, mut ends) = (2 * SUPERFLUOUS, 0);
     while ends == 0 {
         let scratch = scratch();
-        let landing = stopped_after(most, scratch.path(), &|spec| {
+        let (landing, told) = stopped_after(most, scratch.path(), &|spec| {
             spec.execution.delete_source = true;
         });
         landing.handle(has()).expect("not yet");
@@ -290,12 +303,14 @@ fn a_stop_ends_the_work_at_the_next_name_whatever_list_it_goes_over() {
         all.expect("not yet");
         match landing.finish() {
             Err(stopped) => {
-                assert_eq!((stopped.code, looked_at(&landing)), (Code::Stopped, most));
+                ends_there(&landing, &told, &stopped, most);
                 most += 1;
             }
             Ok(finished) => {
                 assert_eq!(finished.totals.deleted, SUPERFLUOUS);
                 ends = looked_at(&landing);
+                // Not before it had looked at all of them.
+                assert_eq!((ends, told.load(Ordering::Relaxed)), (most, 0));
             }
         }
     }
@@ -315,7 +330,7 @@ fn a_stop_ends_the_search_of_a_list_for_a_name_behind_all_of_it() {
     }
     let sealed = list.finish().expect("written").1;
     let asked = Arc::new(AtomicU64::new(0));
-    let landing = stopped_after(u64::MAX, scratch.path(), &|spec| {
+    let (landing, _) = stopped_after(u64::MAX, scratch.path(), &|spec| {
         (spec.overwrites, spec.execution.overwrites) = (Some(path.clone()), sealed);
         let asked = Arc::clone(&asked);
         spec.permitted = Arc::new(move || match asked.fetch_add(1, Ordering::Relaxed) {
