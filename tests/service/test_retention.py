@@ -8,10 +8,8 @@ import pytest
 from sqlalchemy import update
 from tests.servers.site import Site, digest_of, started_site
 from tests.service.refusals import refused
-from tests.service.test_consent import publish
 from tests.service.test_listing import moved
-from tests.service.test_signer import FROZEN
-from tests.service.test_transfers import SLOW_BPS, arrived, large_set, until_durable
+from tests.service.test_transfers import arrived, failed_on_its_way
 
 from headrace.api.data_folder import lists_dir, results_dir
 from headrace.api.settings import Settings
@@ -120,13 +118,7 @@ async def test_what_was_created_long_ago_and_has_just_ended_stays(site: Site) ->
 
 
 async def test_nodes_keep_what_a_retry_goes_on_from_for_seven_days_from_the_end(site: Site) -> None:
-    large_set(site, files=4, each=4 << 20)
-    await publish(site, FROZEN)
-    transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
-    await until_durable(site, transfer)
-    await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
-    ended = await site.ada.end_of(transfer)
-    assert ended.state is m.TransferState.FAILED
+    ended = await failed_on_its_way(site)
     partial = [*site.archive.rglob(".headrace-part-*")]
     assert partial
 

@@ -291,14 +291,21 @@ async def test_a_policy_that_forbids_stops_running_transfers_at_once(site: Site)
     assert ended.error.code in {"denied_by_policy", "policy_changed"}
 
 
-@pytest.mark.anyio
-async def test_what_a_failed_transfer_left_stays_while_it_may_be_tried_again_and_no_longer(site: Site) -> None:
+async def failed_on_its_way(site: Site) -> m.Transfer:
+    """Let a copy of four files fail once some of it is durable; without the label `frozen` it may go on."""
     large_set(site, files=4, each=4 << 20)
     await publish(site, FROZEN)
     transfer = await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy", rate_limit_bps=4 * SLOW_BPS))
     await until_durable(site, transfer)
     await site.ada.port.update_endpoint("archive", m.EndpointUpdate(labels={"frozen": "yes"}))
-    assert (await site.ada.end_of(transfer)).state is m.TransferState.FAILED
+    ended = await site.ada.end_of(transfer)
+    assert ended.state is m.TransferState.FAILED
+    return ended
+
+
+@pytest.mark.anyio
+async def test_what_a_failed_transfer_left_stays_while_it_may_be_tried_again_and_no_longer(site: Site) -> None:
+    transfer = await failed_on_its_way(site)
 
     def left() -> list[str]:
         """Temporaries at the destination, and what the nodes keep of the transfer."""

@@ -46,7 +46,7 @@ class Searched:
     prefix: str
     texts: Columns
     indexed: bool
-    """Whether the index is asked: it tells of rows that the caller may not see how many hold a word."""
+    """Whether the index is asked. It holds rows that the caller may not see, and how a search ends tells of them."""
     of_each: int = 1
     """How many rows of the quickest kind take as long to look at as one of this."""
 

@@ -564,7 +564,8 @@ fn dial(
     }
     let (at_source, at_destination) = reachable(
         (source.reach().addresses, destination.reach().addresses),
-        attempt < ALL_ADDRESSES_FROM && are_apart(source.from, destination.from),
+        attempt,
+        are_apart(source.from, destination.from),
     );
     let other_way = attempt.is_multiple_of(2) && !at_destination.is_empty();
     if !at_source.is_empty() && !other_way {
@@ -593,6 +594,7 @@ const ALL_ADDRESSES_FROM: u64 = 3;
 /// is named to a node there only where nothing else is left: a tunnel of the site's may end there.
 fn reachable(
     (source, destination): (Vec<String>, Vec<String>),
+    attempt: u64,
     apart: bool,
 ) -> (Vec<String>, Vec<String>) {
     let others = |addresses: &[String]| -> Vec<String> {
@@ -600,7 +602,10 @@ fn reachable(
         others.cloned().collect()
     };
     let (at_source, at_destination) = (others(&source), others(&destination));
-    if !apart || (at_source.is_empty() && at_destination.is_empty()) {
+    if !apart
+        || attempt >= ALL_ADDRESSES_FROM
+        || (at_source.is_empty() && at_destination.is_empty())
+    {
         return (source, destination);
     }
     (at_source, at_destination)
@@ -639,21 +644,22 @@ mod tests {
         let own = ["127.0.0.1:8472", "localhost:1", "[::1]:8472"];
         let with_own = all(&[own[0], own[1], own[2], "192.0.2.1:8472"]);
         let far = all(&["192.0.2.2:8472"]);
-        let named = reachable((with_own.clone(), far.clone()), true);
+        let named = reachable((with_own.clone(), far.clone()), 1, true);
         assert_eq!(named, (all(&["192.0.2.1:8472"]), far.clone()));
         assert_eq!(
-            reachable((all(&own), far.clone()), true),
+            reachable((all(&own), far.clone()), 1, true),
             (all(&[]), far.clone())
         );
         assert_eq!(
-            reachable((far.clone(), all(&own)), true),
+            reachable((far.clone(), all(&own)), 2, true),
             (far.clone(), all(&[]))
         );
         // On one host it is as good as any other, and where nothing else is left it may lead into a tunnel.
         let here = (all(&own), far);
-        assert_eq!(reachable(here.clone(), false), here);
+        assert_eq!(reachable(here.clone(), 1, false), here);
+        assert_eq!(reachable(here.clone(), 3, true), here);
         let tunnels = (all(&own), all(&own[..1]));
-        assert_eq!(reachable(tunnels.clone(), true), tunnels);
+        assert_eq!(reachable(tunnels.clone(), 1, true), tunnels);
     }
 
     #[test]
