@@ -46,8 +46,8 @@ async def answering(serve: Callable[..., Awaitable[None]], tls: ssl.SSLContext) 
 
 
 @asynccontextmanager
-async def relay_to(talk: Talk) -> AsyncIterator[Relay]:
-    """Give a relay whose leader reads each request whole, and then does as `talk` says."""
+async def relay_to(talk: Talk, pid: int | None = None) -> AsyncIterator[Relay]:
+    """Give a relay whose leader reads each request whole, and then does as `talk` says; `pid` if on this host."""
     leader, tls = begin_to_lead("127.0.0.1", 0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -57,16 +57,16 @@ async def relay_to(talk: Talk) -> AsyncIterator[Relay]:
         writer.close()
 
     async with answering(serve, tls) as url:
-        peer = Peer(url, leader.trust(), leader.secret, NAME)
+        peer = Peer(url, leader.trust(), leader.secret, NAME, pid)
         passing_on = Relay(lambda: peer, SITE, [OWN], 60)
         yield passing_on
         await passing_on.close()
 
 
 @asynccontextmanager
-async def led_by(talk: Talk, max_body_bytes: int = 1000) -> AsyncIterator[httpx2.AsyncClient]:
+async def led_by(talk: Talk, max_body_bytes: int = 1000, pid: int | None = None) -> AsyncIterator[httpx2.AsyncClient]:
     """Give a client of such a relay, with the guard before it."""
-    async with relay_to(talk) as passing_on:
+    async with relay_to(talk, pid) as passing_on:
         origins = Origins.of(SITE, OWN)
         guard = Guard(
             passing_on, origins=origins, check_sender=None, max_body_bytes=max_body_bytes, receive_s=5, timeout_s=30
@@ -106,6 +106,41 @@ async def test_what_changes_nothing_is_asked_again() -> None:
     async with led_by(answer_the_second) as client:
         answer = await client.get("/api/v1/me")
     assert (answer.status_code, answer.text, len(asked)) == (200, "ok", 2)
+
+
+@pytest.mark.parametrize("code", ["shutting_down", "busy"])
+async def test_what_a_leader_that_ends_refuses_waits_for_the_next_one(code: str) -> None:
+    asked: list[bytes] = []
+
+    async def refuse_the_first(request: bytes, writer: asyncio.StreamWriter) -> None:
+        if request.startswith(b"GET /peer "):
+            writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
+            return
+        asked.append(request)
+        writer.write(refusal(code) if len(asked) == 1 else b"HTTP/1.1 201 Created\r\ncontent-length: 2\r\n\r\nok")
+
+    async with led_by(refuse_the_first) as client:
+        answer = await client.post("/api/v1/plans", content=b"{}")
+    if code == "busy":  # of a leader that goes on
+        assert (answer.status_code, answer.json()["code"], len(asked)) == (503, "busy", 1)
+    else:
+        assert (answer.status_code, answer.text, len(asked)) == (201, "ok", 2)
+        assert all(request.endswith(b"{}") for request in asked)
+
+
+async def test_a_leader_that_ends_does_not_wait_for_the_next_one_itself() -> None:
+    async def refuse(_request: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(refusal("shutting_down"))
+
+    async with led_by(refuse, pid=os.getpid()) as client:
+        answer = await client.post("/api/v1/plans", content=b"{}")
+    assert (answer.status_code, answer.json()["code"]) == (503, "shutting_down")
+
+
+def refusal(code: str) -> bytes:
+    body = b'{"code": "%s"}' % code.encode()
+    head = b"HTTP/1.1 503 No\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n\r\n" % len(body)
+    return head + body
 
 
 async def test_a_part_of_an_answer_is_not_taken_for_the_whole() -> None:

@@ -6,10 +6,11 @@ where it came in (`Guard`); the leader is asked under the name that the site has
 
 import asyncio
 import hmac
+import json
 import logging
 import os
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headrace.api.errors import Code
-from headrace.api.http.answers import problem_response, refusal_of
+from headrace.api.http.answers import PROBLEM_TYPE, problem_response, refusal_of
 from headrace.api.problems import make
 
 _log = logging.getLogger(__name__)
@@ -172,7 +173,11 @@ class Relay:
         while True:
             try:
                 answer = await self._ask(scope["method"], target, headers, body)
-                break
+                refusal = await _refusal(answer)
+                if refusal is None or not _says_it_ends(refusal) or (peer := self._leader()) is None or peer.is_this:
+                    break
+                await answer.aclose()
+                not_asked = True  # it did nothing, and whoever leads next will
             except httpx2.TransportError as error:
                 not_asked = isinstance(error, _NOT_ASKED)
                 if not not_asked and scope["method"] not in _SAFE:
@@ -187,7 +192,7 @@ class Relay:
         try:
             kept = [(name, value) for name, value in answer.headers.raw if name.lower() not in _NOT_PASSED_BACK]
             await send({"type": "http.response.start", "status": answer.status_code, "headers": kept})
-            async for part in answer.aiter_raw():
+            async for part in answer.aiter_raw() if refusal is None else _one(refusal):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except httpx2.TransportError:
@@ -314,6 +319,24 @@ async def _body(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return b"".join(parts)
+
+
+async def _refusal(answer: httpx2.Response) -> bytes | None:
+    """Read the whole body of an answer that refuses for the moment; nothing of any other."""
+    if answer.status_code != httpx2.codes.SERVICE_UNAVAILABLE or answer.headers.get("content-type") != PROBLEM_TYPE:
+        return None
+    return b"".join([part async for part in answer.aiter_raw()])
+
+
+def _says_it_ends(refusal: bytes) -> bool:
+    try:
+        return bool(json.loads(refusal)["code"] == Code.SHUTTING_DOWN)
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+async def _one(part: bytes) -> AsyncIterator[bytes]:
+    yield part
 
 
 async def _gone(receive: Receive) -> None:
