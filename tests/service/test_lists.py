@@ -5,12 +5,14 @@ import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from sqlalchemy import URL, Engine, event, select
+from sqlalchemy import URL, Engine, event, select, update
 from tests.servers.filled import GROUP, Filling, fill
 from tests.servers.site import Person, Site, started_site
 from tests.service.refusals import refused
@@ -23,6 +25,7 @@ from headrace.api.planning.whose import Narrowed
 from headrace.api.settings import Settings
 from headrace.api.store.address import dialect_of, store_url
 from headrace.api.store.base import Base
+from headrace.api.store.tables_work import NOT_PROMISED
 from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
 
@@ -160,6 +163,34 @@ async def test_every_list_of_transfers_finds_what_fits_and_may_be_seen_in_order(
             counted = await port.transfer_counts(**narrowed)
             assert counted.exact
             assert counted.total == sum(fits(row, narrowed) for row in theirs), wanted
+
+
+async def test_a_list_shows_of_each_transfer_what_is_shown_of_it_alone(filled: Site) -> None:
+    now, transfers = filled.clock(), TABLES["transfers"]
+    paused = {"state": "paused", "wish": "pause", "paused_since": now, "ended": None, "receipt": None, "error": None}
+    hours = m.RunHours(opens="22:00", closes="06:00", zone="UTC").model_dump_json()
+    changed: dict[str, Mapping[str, Any]] = {
+        row["id"]: {**(paused if number % 2 else {}), "deadline": deadline, "promised": promised, "hours": own}
+        for number, (row, (deadline, promised, own)) in enumerate(
+            zip(
+                rows(filled, "transfers"),
+                product(
+                    (None, now - timedelta(hours=1), now + timedelta(days=2)), (None, now, NOT_PROMISED), (None, hours)
+                ),
+                strict=False,
+            )
+        )
+    }
+    await filled.service.close()
+    with dialect_of(store_of(filled)).whole_engine(store_of(filled)).begin() as connection:
+        for transfer, values in changed.items():
+            connection.execute(update(transfers).where(transfers.c.id == transfer).values(**values))
+    await filled.restart()
+    olga = await overseer(filled)
+    listed = {one.id: one for one in await all_of(lambda after: olga.port.transfers(limit=200, after=after))}
+    assert any(listed[transfer].deadline_at_risk for transfer in changed)
+    for transfer in changed:
+        assert listed[transfer] == await olga.port.transfer(transfer)
 
 
 @pytest.mark.timeout(200)
