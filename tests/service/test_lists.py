@@ -194,6 +194,17 @@ async def test_a_list_shows_of_each_transfer_what_is_shown_of_it_alone(filled: S
 
 
 @pytest.mark.timeout(200)
+async def test_a_list_shows_of_each_plan_what_is_shown_of_it_alone(filled: Site) -> None:
+    olga = await overseer(filled)
+    _, assistant = await filled.ada.token("transfer:read", agent="claude")
+    for port, person in ((olga.port, "person 2"), (filled.ada.port, ""), (assistant, "")):
+        listed = await all_of(lambda after: port.plans(person=person, limit=200, after=after))  # noqa: B023 - at once
+        assert listed
+        alone = [await port.plan(one.id) for one in listed]
+        assert listed == [one.model_copy(update={"document": None}) for one in alone]
+
+
+@pytest.mark.timeout(200)
 async def test_every_list_of_plans_finds_what_fits_and_may_be_seen_in_order(filled: Site) -> None:
     olga, stewart = await overseer(filled), await steward(filled)
     kept = rows(filled, "plans")
