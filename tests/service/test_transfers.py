@@ -545,6 +545,30 @@ async def test_a_retry_may_begin_for_seven_days_from_the_end_however_long_the_tr
 
 
 @pytest.mark.anyio
+async def test_the_receipt_of_a_retry_names_those_that_hold_the_files_that_it_did_not_send(site: Site) -> None:
+    files = small_set(site)
+    (site.archive / "copy" / "a.txt").mkdir(parents=True)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.PARTIAL
+    first = await site.ada.port.receipt(ended.id)
+    assert first.earlier == []
+    (site.archive / "copy" / "a.txt").rmdir()
+    await site.ada.port.control(ended.id, m.ControlRequest(action="retry"))
+    whole = await site.ada.end_of(ended)
+    assert whole.state is m.TransferState.COMPLETE
+    last = await site.ada.port.receipt(ended.id)
+    assert last.earlier == [first.id]
+    held = f" This receipt holds the 1 file of attempt 2; those of earlier attempts: {first.id}."
+    assert last.summary.endswith(held), last.summary
+    texts = [b"".join([part async for part in site.ada.port.receipt_files(one)]) for one in (first.id, last.id)]
+    rows = [[json.loads(line) for line in text.splitlines()] for text in texts]
+    names = [["/".join(row["path"]) for row in part if row.get("result") == "copied"] for part in rows]
+    assert names[1] == ["a.txt"]
+    assert sorted(names[0] + names[1]) == sorted(files)
+    assert (await site.ada.port.receipt(first.id)).earlier == []
+
+
+@pytest.mark.anyio
 async def test_budgets_are_reserved_at_submission_and_settled_at_the_end(site: Site) -> None:
     files = small_set(site)
     plan = await site.ada.plan("lab:/set", "archive:/copy")

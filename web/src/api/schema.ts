@@ -5108,6 +5108,12 @@ export interface components {
             created: string;
             /** Document */
             document: string;
+            /**
+             * Earlier
+             * @description ids of the receipts of earlier attempts, the oldest first, where this one and its list of files hold only the files that a retry sent: those that had arrived before are in these
+             * @default []
+             */
+            earlier: string[];
             /** Id */
             id: string;
             /**

@@ -292,11 +292,21 @@ def receipts_get(receipt: ReceiptName, *, output: File = None, force: Force = Fa
         elif not json:
             command.out.say(found.summary or f"Receipt {found.id} of transfer {found.transfer}, {age(found.created)}.")
             command.out.say(f"To save it: headrace receipts get {found.id} -o receipt.json")
+        _say_earlier(command, found)
         if found.key_replaced:
             command.out.note(f"It was signed with {found.key}, which this service has replaced with another key since.")
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+def _say_earlier(command: Command, receipt: m.Receipt) -> None:
+    """Say where the files are that arrived before a retry, which sent only those that had failed."""
+    if receipt.earlier:
+        command.out.note(
+            "It holds only the files that the retry sent. Those that had arrived before are in "
+            f"{', '.join(receipt.earlier)}: headrace receipts get and files take these ids."
+        )
 
 
 def _check_of(receipt: m.Receipt, file: Path) -> str:
@@ -328,9 +338,11 @@ def receipts_files(
 
     def work(command: Command) -> None:
         require_free(output, force=force)
+        found = command.wait(command.headrace.receipt(receipt))
         count = command.wait(save(command))
         command.out.say(f"{byte_size(count)} saved in {output}")
-        command.out.document({"file": str(output), "bytes": count})
+        _say_earlier(command, found)
+        command.out.document({"file": str(output), "bytes": count, "receipt": found.id, "earlier": found.earlier})
 
     run(work, as_json=json)
 

@@ -30,7 +30,7 @@ from headrace.api.transfers.diagnosis import at_rest_diagnosis
 from headrace.api.transfers.failed_list import FailedList
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.probe import judged, legs_of
-from headrace.api.transfers.receipts import receipt_view, span_s, unknown_receipt
+from headrace.api.transfers.receipts import earlier_receipts, receipt_view, span_s, unknown_receipt
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
 from headrace.api.transfers.transfer_steps import TransferStatus, kept_of
@@ -261,7 +261,9 @@ class Transfers:
     async def receipt(self, caller: Caller, receipt: str) -> m.Receipt:
         """Show a receipt, by its id or its transfer's, of a transfer that the caller may see."""
         found, transfer = await self._receipt(caller, receipt)
-        shown = receipt_view(found, self._parts.signer.keys)
+        async with self._parts.core.database.read() as tx:
+            earlier = await earlier_receipts(tx, transfer, found.created)
+        shown = receipt_view(found, self._parts.signer.keys, earlier)
         if not is_own(caller, transfer) and await self._withheld(caller, transfer):
             # Its document holds the words and places.
             return shown.model_copy(update={"document": ""})

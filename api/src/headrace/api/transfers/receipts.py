@@ -189,6 +189,8 @@ class Receipts:
         summary = totals.sentence(end.outcome, await _took(tx, transfer, transfer.started, transfer.ended), verified)
         ends = {"source": transfer.source, "destination": transfer.destination}
         summary += "".join(f" {_brings_back(ends[end], folder)}" for end, folder in checked.trash)
+        if earlier := await earlier_receipts(tx, transfer, transfer.ended):
+            summary += f" {_holds(transfer.attempt, checked, earlier)}"
         row = {
             "id": str(document.fields()["id"]),
             "transfer": transfer.id,
@@ -215,6 +217,24 @@ class Receipts:
         with path.open("rb") as file:
             while chunk := await asyncio.to_thread(file.read, _CHUNK_BYTES):
                 yield chunk
+
+
+async def earlier_receipts(tx: Tx, transfer: TransferRow, until: datetime) -> list[str]:
+    """Return the receipts of a transfer from before a time that hold what a retry of failed files did not send again.
+
+    A node's statement about a move speaks of all attempts.
+    """
+    if not transfer.only_failed or transfer.action == "move":
+        return []
+    of = ReceiptRow
+    query = select(of.id).where(of.transfer == transfer.id, of.created < until).order_by(of.created)
+    return list(await tx.scalars(query))
+
+
+def _holds(attempt: int, checked: Checked, earlier: Sequence[str]) -> str:
+    """Say which files a receipt holds that is not of all."""
+    files = plural(checked.count("files") + checked.count("identical"), "file")
+    return f"This receipt holds the {files} of attempt {attempt}; those of earlier attempts: {', '.join(earlier)}."
 
 
 async def _took(tx: Tx, transfer: TransferRow, started: datetime, ended: datetime) -> str:
@@ -342,8 +362,8 @@ def _sum(statements: list[JsonObject], name: str) -> int:
     return sum(int(str(statement[name])) for statement in statements)
 
 
-def receipt_view(row: ReceiptRow, keys: Sequence[str]) -> m.Receipt:
-    """Show a receipt, and which of the service's `keys`, the newest first, signed it."""
+def receipt_view(row: ReceiptRow, keys: Sequence[str], earlier: list[str]) -> m.Receipt:
+    """Show a receipt, which of the service's `keys`, the newest first, signed it, and those of earlier attempts."""
     key = next((key for key in keys if _is_signed(row.document, key)), "")
     return m.Receipt(
         id=row.id,
@@ -355,6 +375,7 @@ def receipt_view(row: ReceiptRow, keys: Sequence[str]) -> m.Receipt:
         key=key,
         key_replaced=key in keys[1:],
         sources_kept=_kept_in(row),
+        earlier=earlier,
     )
 
 

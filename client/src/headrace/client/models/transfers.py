@@ -287,3 +287,8 @@ class Receipt(Model):
     sources_kept: list[KeptSources] = Field(
         default=[], description="sources of a move that have arrived and stay; the signed document names the first 100"
     )
+    earlier: list[str] = Field(
+        default=[],
+        description="ids of the receipts of earlier attempts, the oldest first, where this one and its list of files "
+        "hold only the files that a retry sent: those that had arrived before are in these",
+    )
