@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from headrace.cli.card import local_time, plan_card, standing, table, transfer_card
+from headrace.cli.card import local_time, plan_card, safe_there, standing, table, transfer_card
 from headrace.cli.following import progress_line
 from headrace.client import models as m
 
@@ -120,7 +120,8 @@ def test_a_transfer_card_says_the_state_in_words(state: m.TransferState) -> None
         destination="b:/x", created=AT, progress=progress, error=error, rate_ceiling_bps=10**9, receipt="rc_1",
     )  # fmt: skip
     card = shown(transfer_card(transfer))
-    for part in (state.value, "3.00 kB of 4.00 kB", "8.00 Gb/s, about 1 min 1 s left", "1 file", "[disk_full]", "rc_1"):
+    safe = "3 of 4 files stay" if state is m.TransferState.CANCELED else "3.00 kB of 4.00 kB"
+    for part in (state.value, safe, "8.00 Gb/s, about 1 min 1 s left", "1 file", "[disk_full]", "rc_1"):
         assert part in card
     assert "\x1b" not in card
 
@@ -300,6 +301,20 @@ def test_what_a_running_transfer_deletes_is_on_its_line_and_its_card(
     )  # fmt: skip
     assert progress_line(running).endswith(line)
     assert row in shown(transfer_card(running), width=200)
+
+
+def test_of_a_canceled_transfer_only_whole_files_are_called_safe() -> None:
+    canceled = m.Transfer(
+        id="tr_1", plan="pl_1", plan_digest=DIGEST, state=m.TransferState.CANCELED, requester="anna", action="copy",
+        source="a:/x", destination="b:/x", created=AT,
+        progress=m.Progress(files_total=3, files_done=1, bytes_total=629, bytes_durable=364),
+    )  # fmt: skip
+    left = "1 of 3 files stay, what had come of others is removed"
+    assert progress_line(canceled) == f"canceled, {left}"
+    card = shown(transfer_card(canceled), width=200)
+    assert left in card
+    assert "364 B" not in card
+    assert safe_there(canceled) == "1 of 3 files"
 
 
 def test_a_line_of_progress_names_no_rate_of_what_does_not_run() -> None:

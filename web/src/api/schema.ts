@@ -4500,6 +4500,8 @@ export interface components {
         /**
          * Progress
          * @description Durable counts are what is safe at the destination; received counts are ahead of them.
+         *
+         *     Of a canceled transfer, only files that are complete stay: `bytes_durable` counts what others had received, too.
          */
         Progress: {
             /** At */

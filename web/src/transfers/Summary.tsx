@@ -39,8 +39,8 @@ export function Summary({ transfer }: { transfer: Transfer }) {
           <>
             <Arrived transfer={transfer} label={t("transfer.progress.durable")} size="lg" />
             <Text fw={650} size="lg" aria-live="off">
-              {safe} % ·{" "}
-              {totalBytes > 0
+              {state !== "canceled" && `${safe} % · `}
+              {totalBytes > 0 && state !== "canceled"
                 ? t("transfer.progress.of", { done: bytes(progress.bytes_durable), total: bytes(totalBytes) })
                 : t("transfer.progress.files", { done: count(progress.files_done), total: tn("count.files", progress.files_total) })}
             </Text>

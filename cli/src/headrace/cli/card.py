@@ -22,6 +22,7 @@ from headrace.client.text import (
     plural,
     same_already,
     sentence,
+    stays,
     visible,
 )
 
@@ -205,7 +206,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
         grid.add_row(name, Text(visible(said), style=style))
     same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
-    grid.add_row("safe", f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}")
+    grid.add_row("safe", stays(progress) if transfer.state == m.TransferState.CANCELED else _bytes(progress))
     if progress.rate_bps or progress.eta_s is not None:
         eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
         left = f", {about(eta[0], *eta[1:])} left{before_deletes(transfer)}" if eta[0] is not None else ""
@@ -366,10 +367,15 @@ def standing(transfer: m.Transfer) -> str:
     return f"{transfer.state}, starts {local_time(transfer.starts)}" if waits else str(transfer.state)
 
 
-def safe_there(progress: m.Progress) -> str:
-    """Say what is at the destination: files when nothing had to be copied, else bytes."""
-    if not progress.bytes_total and progress.files_total:
+def safe_there(transfer: m.Transfer) -> str:
+    """Say what is at the destination: files when nothing had to be copied or it was canceled, else bytes."""
+    progress = transfer.progress
+    if transfer.state == m.TransferState.CANCELED or (not progress.bytes_total and progress.files_total):
         return f"{progress.files_done:,} of {plural(progress.files_total, 'file')}"
+    return _bytes(progress)
+
+
+def _bytes(progress: m.Progress) -> str:
     return f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}"
 
 

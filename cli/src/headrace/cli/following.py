@@ -22,6 +22,7 @@ from headrace.client.text import (
     duration,
     plural,
     same_already,
+    stays,
     visible,
 )
 
@@ -196,6 +197,8 @@ async def _lines(command: Command, events: AsyncIterator[m.TransferEvent], seen:
 def counted_line(transfer: m.Transfer) -> str:
     """Return one line of how far a transfer is; not how fast, which changes with whatever was just asked of it."""
     progress = transfer.progress
+    if transfer.state == m.TransferState.CANCELED:
+        return f"{standing(transfer)}, {stays(progress)}"
     safe = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} safe"
     return f"{standing(transfer)}, {safe}, {progress.files_done:,} of {plural(progress.files_total, 'file')}"
 

@@ -71,7 +71,7 @@ def status(  # noqa: PLR0913 - one parameter a flag
             (
                 t.id,
                 standing(t),
-                "a probe" if t.probe else safe_there(t.progress),
+                "a probe" if t.probe else safe_there(t),
                 t.source,
                 t.destination,
                 age(t.created),
@@ -200,7 +200,7 @@ def resume(transfer: TransferName, *, reason: Reason = "", json: Json = False) -
 
 
 def cancel(transfer: TransferName, *, reason: Reason = "", json: Json = False) -> None:
-    """Stop a transfer for good; files that are complete stay."""
+    """Stop a transfer for good; files that are complete stay, what has come of others is removed."""
     control(transfer, lambda: m.ControlRequest(action="cancel", reason=reason), as_json=json)
 
 

@@ -100,6 +100,12 @@ def same_already(count: int, by: str | None) -> str:
     return f"{count:,} taken as the same by size and time, not read"
 
 
+def stays(progress: "Progress") -> str:
+    """Say what is left at the destination of a canceled transfer: whole files, however much had come of others."""
+    whole = f"{progress.files_done:,} of {plural(progress.files_total, 'file')} stay"
+    return whole if progress.files_done == progress.files_total else f"{whole}, what had come of others is removed"
+
+
 def copied_and_same(copied: int, size: str, same: str, how: str = "") -> list[str]:
     """Say what was copied, and verified (`how`) with it, and what was the `same`: only what was copied is verified."""
     verified = f" and verified {how}".rstrip() if copied else ""

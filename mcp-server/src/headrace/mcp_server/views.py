@@ -20,6 +20,7 @@ from headrace.client.text import (
     quoted,
     same_already,
     sentence,
+    stays,
     visible,
 )
 
@@ -325,6 +326,8 @@ def _transfer_summary(transfer: m.Transfer) -> str:
         f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} copied and safe at the destination"
     )
     parts = [f"{said} is {transfer.state}: {files}, {safe}."]
+    if transfer.state == m.TransferState.CANCELED:
+        parts = [f"{said} is canceled: {stays(progress)}."]
     if transfer.probe:
         parts = [f"{said} is a probe, which measures and copies nothing. It is {transfer.state}."]
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:

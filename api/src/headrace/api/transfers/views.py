@@ -13,7 +13,7 @@ from headrace.api.transfers.run_state import at_rest
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.client.text import bit_rate, copied_and_same, deleting, deletions, plural, same_already
+from headrace.client.text import bit_rate, copied_and_same, deleting, deletions, plural, same_already, stays
 from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
@@ -161,6 +161,6 @@ def _summary(row: TransferRow, status: TransferStatus, progress: m.Progress) -> 
             failed = f"{plural(progress.files_failed, 'file')} did not arrive.{_stay(progress)}"
             return f"The {what} ended in part: {done}{gone}, and {failed}"
         case m.TransferState.CANCELED:
-            return f"The {what} was {reason or 'canceled'}. So far {so_far}."
+            return f"The {what} was {reason or 'canceled'}: {stays(progress)}{gone}."
         case m.TransferState.FAILED:
             return f"The {what} failed: {reason}"

@@ -51,7 +51,10 @@ class SubmitRequest(Model):
 
 
 class Progress(Model):
-    """Durable counts are what is safe at the destination; received counts are ahead of them."""
+    """Durable counts are what is safe at the destination; received counts are ahead of them.
+
+    Of a canceled transfer, only files that are complete stay: `bytes_durable` counts what others had received, too.
+    """
 
     files_total: Count = Field(
         default=0,
