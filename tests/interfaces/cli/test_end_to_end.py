@@ -219,6 +219,8 @@ def test_yes_does_not_stand_for_a_confirmation_and_a_decline_holds(service: Serv
             if said == "y":
                 person.wait_for("Your password: ")
                 person.type(PASSWORD)
+            else:
+                person.wait_for("You declined this plan")
             assert person.ends_with() == code, person.shown
     assert same(service.source / here, service.destination / here)
 

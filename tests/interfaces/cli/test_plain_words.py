@@ -58,7 +58,7 @@ COPY = ["copy", "a:/x", "b:/x"]
         ([*COPY, "--verify", "md5"], "`md5`: it must be one of 'default', 'in-transit', 'at-rest', 'blake3'"),
         ([*COPY, "--unit", "3"], "--unit must be at least 256 KiB"),
         ([*COPY, "--start", "2020-01-01"], "`2020-01-01` is past: write a time ahead"),
-        ([*COPY, "--start", "yesterday"], "`yesterday` is not a time ahead: write 12h or 2d from now on"),
+        ([*COPY, "--start", "yesterday"], "`yesterday` is not a time ahead: write 30min, 12h or 2d from now on"),
         (["status", "--limit", "500"], "`500`: it must be at most 200"),
         (["token", "create", "x", "--scope", "transfer:read", "--valid", "1s"], "--valid must be at least 5 min"),
         (["halt", "transfer", "--reason", "x"], "say which transfer: headrace halt transfer ID"),

@@ -26,6 +26,9 @@ def test_any_text_is_a_number_or_a_value_error(text: str) -> None:
     ("text", "value"),
     [
         ("90min", NOW - timedelta(minutes=90)),
+        ("90 minutes", NOW - timedelta(minutes=90)),
+        ("1hour", NOW - timedelta(hours=1)),
+        ("2 days", NOW - timedelta(days=2)),
         ("2d", NOW - timedelta(days=2)),
         ("1w", NOW - timedelta(days=7)),
         ("2026-11-20T10:00:00+01:00", datetime(2026, 11, 20, 9, tzinfo=UTC)),
@@ -34,6 +37,12 @@ def test_any_text_is_a_number_or_a_value_error(text: str) -> None:
 )
 def test_times_are_ages_or_moments(text: str, value: datetime) -> None:
     assert moment(text, NOW) == value
+
+
+def test_the_refusal_of_a_time_shows_how_minutes_are_written() -> None:
+    for read in (moment, moment_ahead):
+        with pytest.raises(ValueError, match="30min"):
+            read("5m", NOW)
 
 
 def test_a_date_is_local_and_aware() -> None:

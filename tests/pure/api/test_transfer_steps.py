@@ -148,7 +148,7 @@ def test_a_retry_of_files_that_did_not_arrive_is_not_said_to_go_on_within_them()
         (replace(FAILED, failed_with="plan_altered"), ADA, "plan_again", "you"),
         (replace(FAILED, failed_with="node_timeout"), ADA, "retry", "you"),
         (replace(FAILED, state=m.TransferState.PARTIAL), ADA, "retry", "you"),
-        (replace(FAILED, state=m.TransferState.PARTIAL, hopeless=True), ADA, "plan_again", "you"),
+        (replace(FAILED, state=m.TransferState.PARTIAL, failed=1, for_good=1), ADA, "plan_again", "you"),
         (replace(RUNNING, state=m.TransferState.COMPLETE), ADA, "none", "nobody"),
         (replace(RUNNING, state=m.TransferState.CANCELED), ADA, "none", "nobody"),
     ],
@@ -159,6 +159,20 @@ def test_the_next_step_of_a_transfer_is_said_for_each_caller(
     step = next_step(transfer, caller)
     assert (step.kind, step.by) == (kind, by), step.message
     assert step.message
+
+
+def test_a_retry_is_promised_for_those_files_alone_for_which_it_helps() -> None:
+    partial = replace(FAILED, state=m.TransferState.PARTIAL, failed=3)
+    assert "A retry sends them again, each whole." in next_step(partial, ADA).message
+    some = next_step(replace(partial, for_good=1), ADA)
+    assert some.kind == "retry"
+    assert "A retry sends 2 of them again, each whole. For the other it does not help" in some.message
+
+
+def test_what_is_halted_says_what_lets_it_go_on() -> None:
+    halted = replace(RUNNING, state=m.TransferState.WAITING, halted="disk check")
+    assert "`headrace halts`" in next_step(halted, ADA).message
+    assert "`headrace halts`" not in next_step(replace(halted, halted=None), ADA).message
 
 
 def test_what_was_canceled_or_is_complete_names_the_command_that_asks_for_the_same_again() -> None:

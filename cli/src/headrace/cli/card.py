@@ -141,10 +141,10 @@ def _is_idle(danger: str, survey: m.SurveyCounts | None) -> bool:
 
 def _add_survey(grid: Table, survey: m.SurveyCounts, kept: int | None) -> None:
     """Add what would move, be replaced and be deleted; `kept` are the days that a trash keeps that."""
-    also = [
-        plural(count, noun) for count, noun in ((survey.directories, "folder"), (survey.symlinks, "symlink")) if count
-    ]
-    inside = f" (and {', '.join(also)})" if also else ""
+    # Symlinks are among the files, and folders are not.
+    also = [f"{survey.symlinks:,} of them symlinks"] if survey.symlinks else []
+    also += [f"and {plural(survey.directories, 'folder')}"] if survey.directories else []
+    inside = f" ({', '.join(also)})" if also else ""
     grid.add_row("moves", Text(f"{plural(survey.files, 'file')}, {byte_size(survey.bytes)}{inside}", style="bold"))
     if survey.identical_files:
         grid.add_row("identical", f"{plural(survey.identical_files, 'file')} already there, skipped")
@@ -221,7 +221,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
         grid.add_row(Text(name, style=style), Text(said, style=style))
     if transfer.error is not None:
         grid.add_row(Text("error", style="red"), Text(f"{visible(transfer.error.detail)} [{transfer.error.code}]"))
-    if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
+    if transfer.next_step.kind in {"retry", "resume", "plan_again"} or transfer.state == m.TransferState.WAITING:
         grid.add_row("next", Text(visible(transfer.next_step.message), style="bold"))
     if transfer.receipt:
         grid.add_row("receipt", visible(transfer.receipt))

@@ -174,7 +174,12 @@ def confirmed(command: Command, plan: m.Plan) -> m.Plan | None:
         if error.problem.code in _NOT_PROVEN:
             command.out.note(f"Nothing was started; the plan still waits: `headrace confirm {plan.id}`")
         raise
-    return after if said_yes else None
+    if not said_yes:
+        command.out.note(
+            "Nothing was started. You declined this plan, so it can't run any more: ask again if you want it."
+        )
+        return None
+    return after
 
 
 def _asked_back(command: Command, plan: m.Plan) -> Exit:

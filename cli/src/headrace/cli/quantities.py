@@ -30,9 +30,10 @@ _PREFIX: Final = r"(?P<prefix>[kKMGTPE]?|[KMGTPE]i)"
 _NUMBER: Final = r"(?P<number>[0-9]+(?:\.[0-9]+)?)"
 _SIZE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>B|bytes?)")
 _RATE: Final = re.compile(rf"{_NUMBER} ?{_PREFIX}(?P<unit>b|bit|B)(?:/s|ps)")
-_AGE: Final = re.compile(r"(?P<number>[0-9]+) ?(?P<unit>s|min|h|d|w)")
+_AGE: Final = re.compile(r"(?P<number>[0-9]+) ?(?P<unit>s|min|minutes?|h|hours?|d|days?|w|weeks?)")
 _CLOCK_TIMES: Final = re.compile(r"((?:[01][0-9]|2[0-3]):[0-5][0-9]) ?- ?((?:[01][0-9]|2[0-3]):[0-5][0-9])")
-_AGE_UNITS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_AGE_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+"""By the first letter; `5m` alone could be months."""
 
 T = TypeVar("T")
 
@@ -65,12 +66,12 @@ def rate_bps(text: str) -> int:
 def moment(text: str, now: datetime) -> datetime:
     """Read an age (`90min`, `12h`, `2d`, `1w`) before `now`, a date, or a time; without a zone it is local time."""
     if (match := _AGE.fullmatch(text.strip())) is not None:
-        return (now - timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])).replace(microsecond=0)
+        return (now - timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"][0]])).replace(microsecond=0)
     try:
         read = datetime.fromisoformat(text.strip())
         return (read if read.tzinfo is not None else read.astimezone()).astimezone(UTC)
     except (ValueError, OverflowError, OSError) as error:
-        message = f"`{text}` is not a time: write an age like 2d or 12h, or 2026-11-25 or 2026-11-25T14:30"
+        message = f"`{text}` is not a time: write an age like 2d, 12h or 30min, or 2026-11-25 or 2026-11-25T14:30"
         raise ValueError(message) from error
 
 
@@ -78,14 +79,14 @@ def moment_ahead(text: str, now: datetime) -> datetime:
     """Read a length of time from `now` on (`90min`, `12h`, `2d`), or a time; without a zone it is local time."""
     if (match := _AGE.fullmatch(text.strip())) is not None:
         # To the second, as people read it on the card.
-        return (now + timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"]])).replace(microsecond=0)
+        return (now + timedelta(seconds=int(match["number"]) * _AGE_UNITS[match["unit"][0]])).replace(microsecond=0)
     try:
         ahead = moment(text, now)
     except ValueError as error:
-        message = f"`{text}` is not a time ahead: write 12h or 2d from now on, or 2026-11-25 or 2026-11-25T14:30"
+        message = f"`{text}` is not a time ahead: write 30min, 12h or 2d from now on, or 2026-11-25 or 2026-11-25T14:30"
         raise ValueError(message) from error
     if ahead <= now:
-        message = f"`{text}` is past: write a time ahead, or 12h or 2d from now on"
+        message = f"`{text}` is past: write a time ahead, or 30min, 12h or 2d from now on"
         raise ValueError(message)
     return ahead
 
@@ -105,7 +106,7 @@ def span_s(text: str) -> int:
     if match is None:
         message = f"`{text}` is not a length of time: write s, min, h, d or w, like 12h or 30d"
         raise ValueError(message)
-    return int(match["number"]) * _AGE_UNITS[match["unit"]]
+    return int(match["number"]) * _AGE_UNITS[match["unit"][0]]
 
 
 def as_flag(read: Callable[[str], T]) -> Callable[[str | T], T]:

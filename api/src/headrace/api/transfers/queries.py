@@ -493,7 +493,7 @@ class Transfers:
             failed=failed,
             failed_with=failed_with,
             outgrown=failed_with == _CEILING_EXCEEDED,
-            hopeless=0 < failed <= for_good,
+            for_good=for_good,
             active_s=dependent.active_s.get(row.id),
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
             retry_until=self._retry_until(row, consent_until) if row.state in RETRIED_STATES else None,

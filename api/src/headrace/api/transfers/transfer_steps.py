@@ -61,8 +61,8 @@ class TransferStatus:
     """The code of what it failed with."""
     outgrown: bool = False
     """Whether it failed because its source holds more than its plan allows."""
-    hopeless: bool = False
-    """Whether a retry alone helps none of the files that failed."""
+    for_good: int = 0
+    """Of them, those for which a retry alone does not help."""
     active_s: float | None = None
     """How long its attempts took."""
     plan_rate_ceiling_bps: int | None = None
@@ -157,7 +157,8 @@ def next_step(transfer: TransferStatus, caller: Principal) -> m.NextStep:
             return _MEASURED if transfer.probe else _complete(transfer.copied, transfer.same)
         case State.QUEUED | State.RUNNING | State.WAITING:
             said = {State.QUEUED: "It is queued.", State.RUNNING: "It is running.", State.WAITING: "It is waiting."}
-            return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}")
+            held = f" {_HALTED}" if transfer.halted is not None else ""
+            return m.NextStep(kind="wait", by="service", message=f"{said[transfer.state]}{reason}{held}")
         case State.PAUSED:
             mine = _may(transfer, caller, "resume")
             return m.NextStep(
@@ -211,6 +212,7 @@ _PLANNED_WRONG: Final[Mapping[str, str]] = {
     Code.REQUESTER_RENAMED: _NOT_SO,
 }
 """What is said of a failure whose reason says to plan again: a retry alone does not help."""
+_HALTED: Final = "It goes on once its halt is released: `headrace halts` names the halt."
 _HOPELESS: Final = (
     "Each says what stands in its way; trying again helps once that is gone. Where it says `destination_exists`, move "
     "that away and try again, or plan again with `--on-conflict overwrite`, which replaces a file; a folder in the "
@@ -229,12 +231,18 @@ def _after_failure(transfer: TransferStatus, caller: Principal) -> m.NextStep:
     if transfer.failed_with in _PLANNED_WRONG:
         return m.NextStep(kind="plan_again", by=by, message=_PLANNED_WRONG[transfer.failed_with])
     what = f"{plural(transfer.failed, 'file')} did not arrive." if transfer.failed else "It failed."
-    if transfer.hopeless:
+    if 0 < transfer.failed <= transfer.for_good:
         return m.NextStep(kind="plan_again", by=by, message=f"{what} {_HOPELESS}")
     retry = "A retry goes on where it stopped."
     if transfer.failed:
         # A node keeps nothing of a file that it gave up.
-        retry = f"A retry sends {'it again, whole' if transfer.failed == 1 else 'them again, each whole'}."
+        again = transfer.failed - transfer.for_good
+        those = "them" if again == transfer.failed else f"{again:,} of them"
+        retry = f"A retry sends {'it again, whole' if transfer.failed == 1 else f'{those} again, each whole'}."
+        if transfer.for_good:
+            retry += (
+                f" For the other{'s' if transfer.for_good > 1 else ''} it does not help: `headrace failed` says why."
+            )
     may = _may(transfer, caller, "retry")
     return m.NextStep(kind="retry", by="you" if may else "others", message=f"{what} {retry}")
 
