@@ -2360,7 +2360,10 @@ export interface components {
                     [key: string]: string;
                 };
             };
-            /** Free Bytes */
+            /**
+             * Free Bytes
+             * @description what was free when its node attached; a plan measures anew
+             */
             free_bytes?: number | null;
             /** Id */
             id: string;

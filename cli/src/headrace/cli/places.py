@@ -78,6 +78,7 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
         )
         if found:
             command.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
+            command.out.note("`free` is as of when each node attached: a plan measures it anew.")
         else:
             command.out.say(
                 "There are no endpoints that you may see. A node that joins brings its roots: see `headrace nodes`."

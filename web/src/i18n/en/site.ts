@@ -26,7 +26,7 @@ export const site = {
   "endpoints.also": "also {names}",
   "endpoints.empty": "No endpoint yet",
   "endpoints.empty.detail": "Let a node join; each of its roots becomes an endpoint.",
-  "endpoints.free": "{free} free ({share} %)",
+  "endpoints.free": "{free} free ({share} %) when its node attached",
   "endpoints.labels": "Labels",
   "endpoints.folderLabels": "{path}: {labels}",
   "endpoints.lead": "Endpoints are the names people use. Nodes are the processes behind them; each declares its own roots.",

@@ -24,7 +24,9 @@ class Endpoint(Model):
     version: str = ""
     """Another one after each change of its names and labels; shown like the labels of folders."""
     online: bool
-    free_bytes: Count | None = None
+    free_bytes: Count | None = Field(
+        default=None, description="what was free when its node attached; a plan measures anew"
+    )
     total_bytes: Count | None = None
 
 
