@@ -22,7 +22,7 @@ from tests.servers.filled import Filling
 
 from benchmarks.cases import CASES, MATRIX, Line
 from benchmarks.identity import measure_identity
-from benchmarks.lists import measure_lists
+from benchmarks.lists import SELDOM, measure_lists
 from benchmarks.machine import machine
 from benchmarks.passing_on import measure_passing_on
 from benchmarks.peers.ends import DEFAULT_LIMIT_S
@@ -41,7 +41,9 @@ def main() -> int:
     if arguments.lists:
         measure_lists(
             disk,
-            filling=Filling(transfers=arguments.rows, events_each=arguments.events, until=datetime.now(UTC)),
+            filling=Filling(
+                transfers=arguments.rows, events_each=arguments.events, until=datetime.now(UTC), seldom=SELDOM
+            ),
             calls=arguments.calls,
             postgresql=arguments.postgresql,
             kept=arguments.kept,

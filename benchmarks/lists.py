@@ -34,6 +34,8 @@ from headrace.api.store.address import store_url
 from headrace.client import models as m
 
 TARGET_MS: Final = 50
+SELDOM: Final = 1_000
+"""Endpoints with one label of which a million transfers use twenty."""
 _FIGURES: Final = ("p50 ms", "p99 ms", "p99 ms unhindered", "processor p50 ms", "processor p99 ms")
 """Of each call; `unhindered` is without the time in which it was ready to run and had no processor."""
 _Figures = dict[str, float]
@@ -52,6 +54,9 @@ _EVERYBODYS: Final[Mapping[str, str]] = {
     "transfers of an endpoint": "transfers?endpoint=e0",
     "transfers of a seldom used endpoint, one state": "transfers?endpoint=e19&states=canceled",
     "transfers of a label": "transfers?label=site%3Dnorth",
+    "transfers of a label of 1,000 seldom used endpoints": "transfers?label=site%3Dfar",
+    "transfers of that label, two states": "transfers?label=site%3Dfar&states=failed,partial",
+    "transfers of that label and a person": "transfers?label=site%3Dfar&person=person+1",
     "transfers of a person": "transfers?person=person+1",
     "transfers of a person, two states": "transfers?person=person+1&states=failed,partial",
     "transfers of an assistant": "transfers?agent=claude",
@@ -59,7 +64,9 @@ _EVERYBODYS: Final[Mapping[str, str]] = {
     "transfers of a month": "transfers?since={since}&until={until}",
     "counts": "transfers/counts",
     "counts of an endpoint": "transfers/counts?endpoint=e0",
+    "counts of a label of 1,000 seldom used endpoints": "transfers/counts?label=site%3Dfar",
     "plans of a person": "plans?person=person+1",
+    "plans of a person and that label": "plans?person=person+1&label=site%3Dfar",
     "events": "audit?order=newest",
     "events of a kind": "audit?kind=submitted&order=newest",
     "events of a person and a month": "audit?person=person+1&since={since}&until={until}",

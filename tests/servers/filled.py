@@ -65,6 +65,10 @@ class Filling:
     """Half of them in the transfer's history, half in the audit chain."""
     people: int = 50
     endpoints: int = 20
+    seldom: int = 0
+    """Endpoints beside these, with a label of their own."""
+    seldom_every: int = 50_000
+    """Of so many transfers one comes from one of them, or goes to one."""
     open_plans: int = 200
     """Plans of the last day that wait for the approval of `GROUP`."""
     days: int = 365
@@ -106,7 +110,7 @@ def fill(url: URL, filling: Filling, tell: Callable[[str], object] = lambda _: N
         indexes = [index for table in _FILLED for index in _TABLES[table].indexes]
         for index in indexes:
             index.drop(connection)
-        people, endpoints = _templates(connection, filling)
+        people, endpoints, seldom = _templates(connection, filling)
         _MADE.create(connection)
         chance = random.Random(filling.seed)  # noqa: S311 - nothing secret
         apart = filling.until - timedelta(days=filling.days)
@@ -116,6 +120,7 @@ def fill(url: URL, filling: Filling, tell: Callable[[str], object] = lambda _: N
             numbers = range(begin, min(begin + _AT_ONCE, filling.transfers))
             times = [apart + step * number for number in numbers]
             part = [_made(chance, created, people, endpoints) for created in times]
+            part = [_seldom(filling, seldom, *one) for one in zip(numbers, part, strict=True)] if seldom else part
             _copy(connection, part)
             events = range(filling.events_each // 2)
             _load(connection, _TABLES["transfer_events"], _history(part, times, events))
@@ -141,8 +146,8 @@ def _quick_engine(url: URL) -> Engine:
     return engine
 
 
-def _templates(connection: Connection, filling: Filling) -> tuple[Sequence[str], Sequence[str]]:
-    """Put the rows that are copied into tables of their own; return the people and endpoints that there are now."""
+def _templates(connection: Connection, filling: Filling) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Put the rows that are copied into tables of their own; return the people, endpoints and seldom used ones."""
     transfers = _TABLES["transfers"]
     newest = connection.execute(select(transfers).order_by(transfers.c.created.desc()).limit(1)).mappings().one()
     for table, id_ in (("plans", newest["plan"]), ("transfers", newest["id"])):
@@ -159,7 +164,9 @@ def _templates(connection: Connection, filling: Filling) -> tuple[Sequence[str],
         ],
     )
     endpoint = _one(connection, "endpoints", "pk", newest["source_endpoint"])
-    return [one["id"], *people], list(_endpoints(connection, endpoint, filling.endpoints))
+    used = _endpoints(connection, endpoint, [f"e{number}" for number in range(filling.endpoints)], every=4)
+    seldom = [f"s{number}" for number in range(filling.seldom)]
+    return [one["id"], *people], used, _endpoints(connection, endpoint, seldom, site="far")
 
 
 def _one(connection: Connection, table: str, key: str, value: object) -> dict[str, Any]:
@@ -167,18 +174,25 @@ def _one(connection: Connection, table: str, key: str, value: object) -> dict[st
     return dict(connection.execute(select(found).where(found.c[key] == value)).mappings().one())
 
 
-def _endpoints(connection: Connection, template: Mapping[str, Any], count: int) -> Iterator[str]:
-    """Make endpoints `e0`, `e1`, ..., of which every fourth has the label `site=north`."""
-    for number in range(count):
-        pk = f"ep_{number:032x}"
-        labels = '{"site":"north"}' if number % 4 == 0 else "{}"
-        _insert(connection, "endpoints", [{**template, "pk": pk, "root": f"e{number}", "labels": labels}])
-        _insert(
-            connection,
-            "endpoint_names",
-            [{"name_key": f"e{number}", "name": f"e{number}", "endpoint": pk, "main": True}],
-        )
-        yield pk
+def _endpoints(
+    connection: Connection, template: Mapping[str, Any], names: Sequence[str], *, site: str = "north", every: int = 1
+) -> Sequence[str]:
+    """Make endpoints, of which each so many-th has the label of the site; return their keys."""
+    found = [f"ep_{name[0]}{number:031x}" for number, name in enumerate(names)]
+    for number, (pk, name) in enumerate(zip(found, names, strict=True)):
+        labels = f'{{"site":"{site}"}}' if number % every == 0 else "{}"
+        _insert(connection, "endpoints", [{**template, "pk": pk, "root": name, "labels": labels}])
+        _insert(connection, "endpoint_names", [{"name_key": name, "name": name, "endpoint": pk, "main": True}])
+    return found
+
+
+def _seldom(filling: Filling, seldom: Sequence[str], number: int, one: _One) -> _One:
+    """Let some come from, or go to, an endpoint that is seldom used."""
+    turn, rest = divmod(number, filling.seldom_every)
+    if rest:
+        return one
+    chosen = seldom[turn * 7 % len(seldom)]
+    return one._replace(source=chosen) if turn % 2 else one._replace(destination=chosen)
 
 
 def _made(chance: random.Random, created: datetime, people: Sequence[str], endpoints: Sequence[str]) -> _One:

@@ -59,9 +59,8 @@ async def filled(each_store: URL, tmp_path: Path, request: pytest.FixtureRequest
         await site.start_both()
         await moved(site, "set")
         await site.service.close()
-        filling = Filling(
-            transfers=getattr(request, "param", 120), until=site.clock(), people=PEOPLE, endpoints=6, open_plans=20
-        )
+        given = {"transfers": 120, **getattr(request, "param", {})}
+        filling = Filling(until=site.clock(), people=PEOPLE, endpoints=6, open_plans=20, **given)
         await asyncio.to_thread(fill, store_of(site), filling)
         await site.restart()
         yield site
@@ -124,13 +123,13 @@ NARROWED: Final[Sequence[Mapping[str, Any]]] = (
 
 def endpoint_of(name: str) -> str:
     """The key of an endpoint `e0` to `e5`."""
-    return f"ep_{int(name[1:]):032x}" if name[1:].isdigit() else "none"
+    return f"ep_e{int(name[1:]):031x}" if name[1:].isdigit() else "none"
 
 
 def fits(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """The same question, asked of one row."""
     ends = {row["source_endpoint"], row["destination_endpoint"]}
-    north = {f"ep_{number:032x}" for number in (0, 4)}
+    north = {f"ep_e{number:031x}" for number in (0, 4)}
     return (
         ("states" not in wanted or row["state"] in wanted["states"])
         and ("agent" not in wanted or row["agent"] == wanted["agent"])
@@ -237,6 +236,54 @@ async def test_every_list_of_plans_finds_what_fits_and_may_be_seen_in_order(fill
     assert (await stewart.port.plan_counts()).awaiting_me == len(open_now)
 
 
+MANY: Final = 101
+"""Endpoints with one label: as a source and as a destination they are more than a statement takes ways."""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("filled", [{"seldom": MANY, "seldom_every": 2}], indirect=True)
+async def test_a_label_of_more_endpoints_than_a_statement_takes_ways_finds_what_fits_in_order(filled: Site) -> None:
+    olga = await overseer(filled)
+    kept = rows(filled, "transfers"), rows(filled, "plans")
+
+    def far(row: Mapping[str, Any]) -> bool:
+        return any(row[end].startswith("ep_s") for end in ("source_endpoint", "destination_endpoint"))
+
+    cases: Sequence[Mapping[str, Any]] = (
+        {},
+        {"states": ["failed", "complete"]},
+        {"person": "person 2"},
+        {"agent": "claude"},
+    )
+    for wanted in cases:
+        await _finds(partial(olga.port.transfers, label="site=far", **wanted), kept[0], far, wanted)
+    both = partial(olga.port.transfers, endpoint="e0", label="site=far")
+    await _finds(both, kept[0], far, {"endpoint": "e0"})
+    theirs = partial(olga.port.plans, label="site=far", person="person 2")
+    await _finds(theirs, kept[1], far, {"person": "person 2"})
+    word = next(row for row in kept[0] if far(row))["source"].rpartition("/")[2]
+    await _finds(
+        partial(olga.port.transfers, label="site=far", search=word), kept[0], lambda row: word in row["source"], {}
+    )
+    counted = await olga.port.transfer_counts(label="site=far")
+    assert (counted.exact, counted.total) == (True, sum(far(row) for row in kept[0]))
+
+
+async def _finds(
+    list_: Callable[..., Awaitable[m.Page[Any]]],
+    kept: Sequence[Mapping[str, Any]],
+    besides: Callable[[Mapping[str, Any]], bool],
+    wanted: Mapping[str, Any],
+) -> None:
+    """Say that a list has each row that fits, in pages of several lengths and both orders."""
+    expected = [row["id"] for row in kept if besides(row) and fits(row, wanted)]
+    assert expected
+    for limit in (7, 50):
+        for order in ("newest", "oldest"):
+            found = [one.id for one in await all_of(lambda after: list_(order=order, limit=limit, after=after))]  # noqa: B023 - at once
+            assert found == (expected if order == "oldest" else expected[::-1]), (wanted, order, limit)
+
+
 async def test_events_of_several_kinds_of_a_person_and_a_time_come_in_the_order_of_time(filled: Site) -> None:
     aud = (await overseer(filled)).port
     kept = rows(filled, "audit")
@@ -302,6 +349,15 @@ def test_a_label_is_looked_up_once_for_each_endpoint_and_end() -> None:
     labelled = Narrowed(ends=(("ep_1", "ep_2", "ep_3"),))
     assert len(ways_to(olga, labelled, ())) == 3 * 2
     assert len(ways_to(olga, labelled, (m.TransferState.FAILED, m.TransferState.PARTIAL))) == 3 * 2 * 2
+
+
+def test_a_label_of_many_endpoints_is_one_way_for_each_end_and_state_and_looks_for_each_endpoint() -> None:
+    olga = Rights(person="pn_1", agent=None, reads_all=False, oversees=True, approves_as=frozenset())
+    labelled = Narrowed(ends=(tuple(f"ep_{number}" for number in range(1_000)),))
+    for states in ((), (m.TransferState.FAILED, m.TransferState.PARTIAL)):
+        ways = ways_to(olga, labelled, states)
+        assert len(ways) == 2 * max(1, len(states))
+        assert all(way.each is not None and len(way.each.values) == 1_000 for way in ways)
 
 
 @contextmanager
@@ -445,7 +501,7 @@ def steps_of(store: URL, statement: str, parameters: Any) -> int:  # noqa: ANN40
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("each_store", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("filled", [6000], indirect=True)
+@pytest.mark.parametrize("filled", [{"transfers": 6000}], indirect=True)
 async def test_what_fits_is_found_without_passing_all_that_does_not(
     filled: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

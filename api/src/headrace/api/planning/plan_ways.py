@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, and_, or_, select
 from headrace.api.caller import Caller
 from headrace.api.planning.whose import Narrowed, one_of
 from headrace.api.store.tables_work import PlanApproverRow, PlanRow
-from headrace.api.store.ways import MOST_WAYS, Way
+from headrace.api.store.ways import MOST_WAYS, Way, each_of
 from headrace.auth import Role, Scope
 
 OVERSEERS = frozenset({Role.OPERATOR, Role.AUDITOR})
@@ -82,28 +82,28 @@ def ways_to_plans(
     if not all(known.ends):
         return [_none()]
     found: list[Way[str]] = []
+    most = MOST_WAYS // max(1, len(people))
     for person in people:
         if rights.only_planned_by is not None:
             if person == rights.person and known.agent in {None, rights.only_planned_by}:
-                found += _of_person(person, replace(known, agent=rights.only_planned_by), in_states)
+                found += _of_person(person, replace(known, agent=rights.only_planned_by), in_states, most)
         elif rights.oversees or person == rights.person:
-            found += _of_person(person, known, in_states)
+            found += _of_person(person, known, in_states, most)
         else:
             rest = [*replace(known, people=None).conditions(PlanRow), *_any_of(in_states)]
             found += [way.where(*rest) for way in _for_approver(sorted(rights.approves_as), person)]
     return found or [_none()]
 
 
-def _of_person(person: str, known: Narrowed, in_states: Sequence[ColumnElement[bool]]) -> Iterator[Way[str]]:
+def _of_person(person: str, known: Narrowed, in_states: Sequence[ColumnElement[bool]], most: int) -> Iterator[Way[str]]:
     rows, known = _ROWS.where(PlanRow.requester == person), replace(known, people=None)
     if known.agent is not None:
         yield rows.where(*known.conditions(PlanRow), *_any_of(in_states))
-    elif known.ends and 2 * len(known.ends[0]) <= MOST_WAYS:
+    elif known.ends:
         first, *others = known.ends
         rest = [*replace(known, ends=tuple(others)).conditions(PlanRow), *_any_of(in_states)]
-        for endpoint in first:
-            for end in (PlanRow.source_endpoint, PlanRow.destination_endpoint):
-                yield rows.where(end == endpoint, *rest)
+        for end in (PlanRow.source_endpoint, PlanRow.destination_endpoint):
+            yield from each_of(rows.where(*rest), end, first, most // 2)
     else:
         rest = known.conditions(PlanRow)
         yield from (rows.where(*one, *rest) for one in ([[state] for state in in_states] or [[]]))

@@ -12,6 +12,7 @@ from headrace.api.store import Tx
 from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import EndpointNameRow, EndpointRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.api.store.ways import MOST_WAYS, any_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +68,9 @@ ANYBODYS: Final = Narrowing()
 
 def one_of(column: InstrumentedAttribute[str], values: Sequence[str]) -> ColumnElement[bool]:
     """Say that a column has one of some values; one alone is compared, so that its index is in the list's order."""
-    return column == values[0] if len(values) == 1 else column.in_(values)
+    if len(values) == 1:
+        return column == values[0]
+    return column.in_(values if len(values) <= MOST_WAYS else any_of(values))
 
 
 def _has(labels: dict[str, str], wanted: str) -> bool:

@@ -8,7 +8,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction, ReturnTypeFromArgs
 
-__all__ = ["as_json", "by_value", "insert", "least", "texts_of"]
+__all__ = ["among_rows", "as_json", "by_value", "insert", "least", "texts_of"]
 # `insert ... on conflict` is written alike by both, and SQLAlchemy's of PostgreSQL compiles for either.
 
 
@@ -70,3 +70,19 @@ def _texts_of_on_sqlite(element: texts_of, compiler: SQLCompiler, **options: Any
 @compiles(texts_of, "postgresql")
 def _texts_of_on_postgresql(element: texts_of, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
     return f"json_array_elements_text(CAST({compiler.process(element.clauses, **options)} AS json))"
+
+
+class among_rows(GenericFunction[Any]):  # noqa: N801 - as above
+    """What follows a column that is one of the few that a query finds, which the store asks first."""
+
+    inherit_cache = True
+
+
+@compiles(among_rows, "sqlite")
+def _among_rows_on_sqlite(element: among_rows, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"IN {compiler.process(element.clauses, **options)}"
+
+
+@compiles(among_rows, "postgresql")
+def _among_rows_on_postgresql(element: among_rows, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"= ANY (ARRAY{compiler.process(element.clauses, **options)})"

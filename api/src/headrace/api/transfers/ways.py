@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, select
 from headrace.api.planning.plan_ways import Rights
 from headrace.api.planning.whose import Narrowed, one_of
 from headrace.api.store.tables_work import TransferApproverRow, TransferRow
-from headrace.api.store.ways import MOST_WAYS, Way
+from headrace.api.store.ways import MOST_WAYS, Way, each_of
 from headrace.client import models as m
 
 _ROWS = Way(select(TransferRow), TransferRow.id, TransferRow.created)
@@ -45,12 +45,10 @@ def _among_all(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[s
         return _of_people(known, states)
     if known.agent is None and known.ends:
         # The index of an endpoint goes by state as well, where one is asked for: few may have it.
-        of_ends = list(_of_endpoints(_ROWS, known, [[TransferRow.state == state] for state in states] or [[]]))
-        if len(of_ends) <= MOST_WAYS:
-            return of_ends
-    elif known.agent is None and states:
+        return list(_of_endpoints(_ROWS, known, [[TransferRow.state == state] for state in states] or [[]], MOST_WAYS))
+    if known.agent is None and states:
         return [_ROWS.where(TransferRow.state == state) for state in states]
-    # By the assistant's index if one is named, else from the newest on: what many endpoints have is soon found.
+    # By the assistant's index if one is named, else from the newest on.
     return [_ROWS.where(*known.conditions(TransferRow), *_in(states))]
 
 
@@ -61,7 +59,7 @@ def _of_people(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[s
     for person in known.people or ():
         rows = _ROWS.where(TransferRow.requester == person)
         if known.agent is None and known.ends:
-            found += _of_endpoints(rows, rest, [_in(states)])
+            found += _of_endpoints(rows, rest, [_in(states)], MOST_WAYS // len(known.people or "1"))
         elif known.agent is None and states:
             found += [rows.where(TransferRow.state == state) for state in states]
         else:
@@ -71,14 +69,13 @@ def _of_people(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[s
     return found or [_none()]
 
 
-def _of_endpoints(rows: Way[str], known: Narrowed, in_states: Sequence[Conditions]) -> Iterator[Way[str]]:
+def _of_endpoints(rows: Way[str], known: Narrowed, in_states: Sequence[Conditions], most: int) -> Iterator[Way[str]]:
     """Yield the ways to those of `rows` that go from or to the endpoints of the first group."""
     first, *others = known.ends
     rest = replace(known, ends=tuple(others)).conditions(TransferRow)
-    for endpoint in first:
-        for end in (TransferRow.source_endpoint, TransferRow.destination_endpoint):
-            for state in in_states:
-                yield rows.where(end == endpoint, *state, *rest)
+    for end in (TransferRow.source_endpoint, TransferRow.destination_endpoint):
+        for state in in_states:
+            yield from each_of(rows.where(*state, *rest), end, first, most // (2 * len(in_states)))
 
 
 def _in(states: Sequence[m.TransferState]) -> Conditions:
