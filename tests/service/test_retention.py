@@ -83,6 +83,38 @@ async def test_each_thing_is_removed_when_its_setting_says_and_nothing_that_has_
     assert (await site.use_cases.audit.verify(full=True)).intact
 
 
+async def test_the_lists_of_a_plan_that_can_not_start_any_more_are_removed_after_a_day_and_the_plan_stays(
+    tmp_path: Path,
+) -> None:
+    async with started_site(tmp_path, Settings()) as site:
+        await site.start_both()
+        port, data = site.ada.port, site.settings.data
+        started = await moved(site, "one")
+        (site.lab / "one" / "a.bin").write_bytes(b"b" * 1_000_001)
+        dropped = await site.ada.plan("lab:/one", "archive:/one", on_conflict="overwrite")
+        ready = await site.ada.plan("lab:/one", "archive:/one", on_conflict="overwrite")
+        assert ready.expires is not None
+        assert (await port.losses(dropped.id)).items
+        await port.drop_plan(dropped.id)
+        valid_s = (ready.expires - site.clock()).total_seconds()
+        day_s = timedelta(days=1).total_seconds()
+        await sweep(site, day_s - 60)
+        assert (await port.losses(dropped.id)).items
+        await sweep(site, day_s + 60)
+        assert not lists_dir(data, dropped.id).exists()
+        with refused("no_file_list"):
+            await port.losses(dropped.id)
+        assert (await port.plan(dropped.id)).state is m.PlanState.DROPPED
+        await sweep(site, valid_s + day_s - 60)
+        assert lists_dir(data, ready.id).is_dir()
+        await sweep(site, valid_s + day_s + 60)
+        assert not lists_dir(data, ready.id).exists()
+        assert (await port.plan(ready.id)).state is m.PlanState.EXPIRED
+        assert lists_dir(data, started.plan).is_dir()
+        removed = [event.detail for event in await site.audited(m.AuditKind.REMOVED_OLD)]
+        assert removed == 2 * [{"plans": "0", "lists": "1", "transfers": "0"}]
+
+
 async def test_what_nodes_have_not_tidied_up_after_is_kept(site: Site) -> None:
     ended = await tidied(site, await moved(site, "one"))
     await site.stop_node("left")

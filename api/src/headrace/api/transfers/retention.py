@@ -34,6 +34,9 @@ from headrace.client import models as m
 
 AT_ONCE: Final = 100
 """Rows of which one writing transaction takes care, so that others have their turn."""
+_UNUSED_KEPT: Final = timedelta(days=1)
+"""For how long the lists of a plan stay that can't start any more: somebody may look why."""
+_ENDED_PLANS: Final = (m.PlanState.DENIED, m.PlanState.FAILED, m.PlanState.EXPIRED, m.PlanState.DROPPED)
 _OF_TRANSFERS: Final = (
     TransferEventRow.transfer,
     AttemptRow.transfer,
@@ -59,7 +62,8 @@ class Retention:
             return
         settings = self._core.settings
         plans = await self._remove_plans(self._before(settings.plans_kept_s))
-        lists = await self._remove_lists(self._before(settings.lists_kept_s))
+        lists = await self._remove_unused_lists(self._core.clock() - _UNUSED_KEPT)
+        lists += await self._remove_lists(self._before(settings.lists_kept_s))
         transfers = await self._remove_transfers(self._before(settings.transfers_kept_s))
         if plans or lists or transfers:
             removed = {"plans": str(plans), "lists": str(lists), "transfers": str(transfers)}
@@ -82,6 +86,17 @@ class Retention:
                 # Nobody can have started one meanwhile: all of them are too old for it.
                 await _delete_plans(tx, ids)
             count += len(ids)
+        return count
+
+    async def _remove_unused_lists(self, before: datetime) -> int:
+        """Remove the lists of plans that nobody started and that can't start any more; the plans stay."""
+        over = or_(PlanRow.state.in_(_ENDED_PLANS), PlanRow.expires < before)
+        known = PlanRow.unstarted.is_(True), PlanRow.created < before, PlanRow.state != m.PlanState.SURVEYING
+        query = select(PlanRow.id, PlanRow.created).where(*known, over)
+        count, last = 0, None
+        while found := await self._next(query, PlanRow, last):
+            last = found[-1]
+            count += await self._remove_folders(plans=[row[0] for row in found])
         return count
 
     async def _remove_lists(self, before: datetime) -> int:
@@ -125,16 +140,18 @@ class Retention:
         async with self._core.database.read() as tx:
             return list(await tx.execute(query.order_by(row.created, row.id).limit(AT_ONCE)))
 
-    async def _remove_folders(self, *, plans: Sequence[str] = (), transfers: Sequence[str] = ()) -> None:
+    async def _remove_folders(self, *, plans: Sequence[str] = (), transfers: Sequence[str] = ()) -> int:
+        """Remove the folders of those that have one, and return how many had."""
         data = self._core.settings.data
         folders = [*(lists_dir(data, plan) for plan in plans), *(results_dir(data, one) for one in transfers)]
 
-        def remove() -> None:
-            for folder in folders:
-                if folder.exists():
-                    shutil.rmtree(folder)
+        def remove() -> int:
+            there = [folder for folder in folders if folder.exists()]
+            for folder in there:
+                shutil.rmtree(folder)
+            return len(there)
 
-        await asyncio.to_thread(remove)
+        return await asyncio.to_thread(remove)
 
 
 def _ended(before: datetime) -> ColumnElement[bool]:
