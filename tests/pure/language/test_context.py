@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 from tests.pure.language.made import CONTEXT, asked, intent_of, read, refused
 
-from headrace.guardrails.language import Context, Endpoint
+from headrace.guardrails.language import Context, Endpoint, Registry
 
 BARE = Context(now=CONTEXT.now, timezone="UTC")
 
@@ -25,6 +25,19 @@ def test_an_alias_stands_for_its_endpoint() -> None:
     known = replace(CONTEXT, endpoints=(Endpoint("olcf-dtn", aliases=("olcf", "Oak Ridge")), *CONTEXT.endpoints[:3]))
     assert intent_of("copy krios1:/a to olcf:/b", known)["destination"] == "olcf-dtn:/b"
     assert intent_of("copy krios1:/a to oak ridge:/b", known)["destination"] == "olcf-dtn:/b"
+
+
+def test_every_letter_of_a_name_may_be_small_or_a_capital_among_many_names() -> None:
+    letters = [chr(code) for code in range(0x21, 0x3000) if chr(code).lower() != chr(code).upper()]
+    known = Registry(Endpoint(f"x{letter}y") for letter in letters)
+    for letter in letters:
+        for written in {letter, letter.lower(), letter.upper()}:
+            alike = {spelled for spelled, _ in known.having(f"X{written}y")}
+            assert {one.id for one in known if one.id == f"x{letter}y" and len(written) == 1} <= alike, (
+                letter,
+                written,
+            )
+    assert {one.id for _, one in known.having("xay")} == {"xay", "xAy"}
 
 
 def test_a_name_that_two_endpoints_share_is_asked_about() -> None:

@@ -20,7 +20,7 @@ from headrace.api.planning.origins import origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
 from headrace.api.planning.schedule import require_near
 from headrace.api.policy.deciding import Deciding
-from headrace.api.sites.endpoints import Endpoints
+from headrace.api.sites.endpoints import Endpoints, Known
 from headrace.api.store.tables_work import TransferRow
 from headrace.client import models as m
 from headrace.guardrails import MAX_AHEAD, check_abilities
@@ -33,6 +33,7 @@ from headrace.guardrails.language import (
     Interpretation,
     PlanRef,
     Question,
+    Registry,
     TransferRef,
     apply_changes,
     asks_to_read_back,
@@ -79,6 +80,7 @@ class Words:
         self._endpoints = endpoints
         # A long text takes a second: who sends many waits for them, and nobody else does.
         self._reading = Deciding("reading of words")
+        self._named: tuple[tuple[Known, ...], Mapping[bool, Registry]] = (), {}
 
     async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         """Read a request to plan; `before` is the earlier plan that a follow-up is about."""
@@ -181,11 +183,7 @@ class Words:
         return Context(
             now=self._core.clock().astimezone(zone),
             timezone=zone.key,
-            endpoints=tuple(
-                Endpoint(id=one.id, aliases=one.aliases, node=one.node_name, access=one.access)
-                for one in known
-                if one.id != LOCAL_ENDPOINT or caller.on_host
-            ),
+            endpoints=self._names_of(known)[caller.on_host],
             plans=(
                 (PlanRef(_LAST, earlier.source, earlier.destination, confirmed=before.confirmed),)
                 if before and earlier
@@ -193,6 +191,14 @@ class Words:
             ),
             transfers=tuple(TransferRef(one.removeprefix(prefix), mine=True) for one in own),
         )
+
+    def _names_of(self, known: tuple[Known, ...]) -> Mapping[bool, Registry]:
+        """Return the names of the registry for who is on this host, and who is not: the same as long as it is."""
+        if self._named[0] is not known:
+            names = [Endpoint(id=one.id, aliases=one.aliases, node=one.node_name, access=one.access) for one in known]
+            others = Registry(one for one in names if one.id != LOCAL_ENDPOINT)
+            self._named = known, {True: Registry(names), False: others}
+        return self._named[1]
 
 
 def _typed(intent: Intent, read: Interpretation, before: m.TransferIntent | None) -> m.TransferIntent:

@@ -14,7 +14,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx, after_commit
-from headrace.api.store.tables_site import EndpointNameRow, EndpointRow, HaltRow, NodeRow
+from headrace.api.store.tables_site import AuditRow, EndpointNameRow, EndpointRow, HaltRow, NodeRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
 from headrace.auth import Limit, Scope, Throttle
 from headrace.client import models as m
@@ -127,6 +127,22 @@ _NAMES = select(EndpointNameRow.endpoint, EndpointNameRow.name).order_by(
 )
 
 
+_CHANGED = select(func.max(AuditRow.sequence)).where(
+    AuditRow.kind.in_(
+        [
+            m.AuditKind.ENDPOINT_MADE.value,
+            m.AuditKind.ENDPOINT_CHANGED.value,
+            m.AuditKind.ENDPOINT_REMOVED.value,
+            m.AuditKind.NODE_JOINED.value,
+            m.AuditKind.NODE_REVOKED.value,
+            m.AuditKind.NODE_KEY_ROTATED.value,
+            m.AuditKind.NODE_REMOVED.value,
+        ]
+    )
+)
+"""The newest event of those of which the registry is another after each: whichever process changed it, it wrote one."""
+
+
 class Endpoints:
     """The registry of endpoints."""
 
@@ -135,9 +151,20 @@ class Endpoints:
         self._core = core
         self._nodes = nodes
         self._changes = Throttle()
+        self._read: tuple[int | None, tuple[Known, ...]] | None = None
 
     async def registry(self, tx: Tx) -> tuple[Known, ...]:
-        """Every endpoint whose node was not revoked, by id."""
+        """Every endpoint whose node was not revoked, by id; the same object as long as nothing of it has changed.
+
+        `tx` has not changed it either: its own events are written when it ends.
+        """
+        # Before the rows: what changes between the two is read again.
+        changed = await tx.scalar(_CHANGED)
+        if self._read is None or self._read[0] != changed:
+            self._read = changed, await self._registry(tx)
+        return self._read[1]
+
+    async def _registry(self, tx: Tx) -> tuple[Known, ...]:
         rows = (await tx.execute(_ENDPOINTS)).all()
         names: dict[str, list[str]] = {}
         for name in await tx.execute(_NAMES):
@@ -155,9 +182,11 @@ class Endpoints:
 
     async def find(self, tx: Tx, name: str) -> Known:
         """Return the endpoint with this id or alias, or refuse."""
-        for known in await self.registry(tx):
-            if known.is_named(name):
-                return known
+        named = select(EndpointNameRow.endpoint).where(EndpointNameRow.name_key == name.casefold())
+        found = (await tx.execute(_ENDPOINTS.where(EndpointRow.pk.in_(named)))).one_or_none()
+        if found is not None:
+            names = await tx.execute(_NAMES.where(EndpointNameRow.endpoint == found[0].pk))
+            return _known(*found, [one.name for one in names])
         raise ServiceError(
             Code.UNKNOWN_ENDPOINT,
             f"there is no endpoint `{shown(name)}`; list them with `headrace endpoints`",

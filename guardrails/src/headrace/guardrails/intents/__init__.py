@@ -12,7 +12,7 @@ from headrace.guardrails.intents.answer import (
     Refusal,
     Span,
 )
-from headrace.guardrails.intents.context import Context, Endpoint, PlanRef, TransferRef
+from headrace.guardrails.intents.context import Context, Endpoint, PlanRef, Registry, TransferRef
 from headrace.guardrails.intents.forms import intent_from_json, intent_to_json
 from headrace.guardrails.intents.hours import OpenHours
 from headrace.guardrails.intents.values import Changes, Intent, Location, Slots, Target
@@ -29,6 +29,7 @@ __all__ = [
     "PlanRef",
     "Question",
     "Refusal",
+    "Registry",
     "Slots",
     "Span",
     "Target",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 LOCAL_ENDPOINT = "local"
 
@@ -30,6 +32,61 @@ class Endpoint:
     def names(self) -> tuple[str, ...]:
         """The id, then the aliases."""
         return (self.id, *self.aliases)
+
+
+class Registry(tuple[Endpoint, ...]):  # noqa: SLOT001 - keeps what it has sorted
+    """Endpoints, with their names sorted once: a site may have 20,000, and a request names two."""
+
+    @cached_property
+    def named(self) -> Mapping[str, Sequence[tuple[str, Endpoint]]]:
+        """Names as they are spelled, with their endpoints, by `key_of` the name."""
+        found: dict[str, list[tuple[str, Endpoint]]] = defaultdict(list)
+        for known in self:
+            for spelled in known.names:
+                found[key_of(spelled)].append((spelled, known))
+        return dict(found)
+
+    @cached_property
+    def widths(self) -> Sequence[int]:
+        """How many words names have, the fewest first."""
+        return sorted({spelled.count(" ") + 1 for known in self for spelled in known.names})
+
+    @cached_property
+    def lowered(self) -> Mapping[str, str]:
+        """Ids by each name in small letters."""
+        return {spelled.lower(): known.id for known in self for spelled in known.names}
+
+    @cached_property
+    def by_part(self) -> Mapping[str, Sequence[str]]:
+        """Names in small letters by each of their parts between `-` or `_`."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for spelled in self.lowered:
+            for part in dict.fromkeys(spelled.replace("_", "-").split("-")):
+                found[part].append(spelled)
+        return dict(found)
+
+    @cached_property
+    def turns(self) -> Mapping[str, int]:
+        """Where each name in small letters stands among all of them."""
+        return {spelled: turn for turn, spelled in enumerate(self.lowered)}
+
+    @cached_property
+    def all_names(self) -> str:
+        """Every name, one after the other."""
+        return " ".join(name for known in self for name in known.names)
+
+    def find(self, endpoint_id: str) -> Endpoint | None:
+        """Find an endpoint by its id, in the registry's spelling."""
+        return next((known for _, known in self.having(endpoint_id) if known.id == endpoint_id), None)
+
+    def having(self, name: str) -> Sequence[tuple[str, Endpoint]]:
+        """Return the names that may be the same but for the case of letters, with their endpoints."""
+        return self.named.get(key_of(name), ())
+
+
+def key_of(name: str) -> str:
+    """Return what two names share, if one has letters of the other, or these in capitals or small."""
+    return "".join(character.upper().casefold() for character in name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +120,8 @@ class Context:
 
     def __post_init__(self) -> None:
         """Refuse a naive clock and an unknown zone: every time would be a guess."""
+        if not isinstance(self.endpoints, Registry):
+            object.__setattr__(self, "endpoints", Registry(self.endpoints))
         if self.now.tzinfo is None:
             message = "the context's `now` has no offset: give RFC 3339 with one"
             raise ValueError(message)
@@ -84,7 +143,13 @@ class Context:
 
     def endpoint(self, endpoint_id: str) -> Endpoint | None:
         """Find an endpoint by its id, in the registry's spelling."""
-        return next((known for known in self.endpoints if known.id == endpoint_id), None)
+        return self.registry.find(endpoint_id)
+
+    @property
+    def registry(self) -> Registry:
+        """The endpoints by their names."""
+        assert isinstance(self.endpoints, Registry)  # noqa: S101 - made one above
+        return self.endpoints
 
     @classmethod
     def from_json(cls, form: Mapping[str, object]) -> Context:

@@ -41,22 +41,21 @@ class Names:
         self.context = context
         self.of_the_last_plan = _basenames(context)
         self._lists: dict[int, int] = {}
-        self._by_letter: dict[str, list[str]] = {}
-        for known in context.endpoints:
-            for spelled in known.names:
-                self._by_letter.setdefault(spelled[:1].casefold(), []).append(spelled)
 
     def width_at(self, tokens: Sequence[Token], at: int) -> tuple[int, str, str] | None:
         """Find the longest endpoint name that starts here: tokens, name, rest after a colon."""
         best: tuple[int, str, str] | None = None
-        for spelled in self._by_letter.get(tokens[at].value[:1].casefold(), ()):
-            width = spelled.count(" ") + 1
+        registry = self.context.registry
+        for width in registry.widths:
             piece = tokens[at : at + width]
             if len(piece) < width or any(token.kind != "word" for token in piece):
-                continue
-            found = _named(" ".join(token.value for token in piece), spelled)
-            if found and (best is None or width > best[0]):
-                best = (width, *found)
+                break
+            written = " ".join(token.value for token in piece)
+            for spelled, _ in registry.having(written.partition(":")[0]):
+                found = _named(written, spelled) if spelled.count(" ") + 1 == width else None
+                if found:
+                    best = (width, *found)
+                    break
         return best
 
     def end_names(self, tokens: Sequence[Token], at: int) -> bool:

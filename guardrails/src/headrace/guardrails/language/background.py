@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Place
@@ -107,6 +108,12 @@ class _Text:
         return Beside(of_one, "resume" in orders, timed, self.places, opens=at <= self.first_said)
 
 
+@lru_cache(2)
+def _parts_of(places: str) -> frozenset[str]:
+    """Return the parts of the names of all endpoints, which are the same for one request after the other."""
+    return frozenset(_PART.findall(places.lower()))
+
+
 def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chosen]:
     """Give the spans with each clause of background as one that fills nothing, if anything else says what to do.
 
@@ -142,7 +149,7 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     locations = (item.text for item in items if item.symbol == "<loc>")
-    taken = frozenset(_PART.findall(" ".join([places, *locations]).lower()))
+    taken = _parts_of(places) | frozenset(_PART.findall(" ".join(locations).lower()))
     stopped = any(one & _STOPS for one in said)
     passed: list[Sequence[Item]] = [items[at : at + 1] for at in range(len(items)) if _opens_postscript(items, at)]
     letter = items[: next((at for at in range(len(items)) if _opens_postscript(items, at)), len(items))]

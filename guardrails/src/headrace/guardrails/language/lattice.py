@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def read(tokens: Sequence[Token], context: Context, words_of: Callable[[int, int], str]) -> tuple[list[Chosen], Line]:
     """Give the chosen spans in the order of the text, and the items that they were chosen from."""
     line = Line([*build_items(tokens, context), Item("<end>", len(tokens), len(tokens) + 1, "")], words_of)
-    places = " ".join(name for endpoint in context.endpoints for name in endpoint.names)
+    places = context.registry.all_names
     heard = heard_out(with_background(_choose(line), line, places), line)
     chosen = apart(operated(scoped(denied(heard, line))))
     return chosen, line

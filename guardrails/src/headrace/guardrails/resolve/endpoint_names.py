@@ -13,6 +13,8 @@ from headrace.guardrails.intents.draft import Doubt
 from headrace.guardrails.intents.text import endpoint_name_fault, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from headrace.guardrails.intents.context import Context, Endpoint
 
 MAX_SUGGESTIONS = 4
@@ -26,11 +28,17 @@ _DECEPTIVE = ((0x0250, 0x02AF), (0x1D00, 0x1DBF), (0x0131, 0x0131), (0xA720, 0xA
 
 def find_endpoint(name: str, context: Context) -> Endpoint | None:
     """Find the endpoint of this name; only the case of letters may differ."""
-    exact = [known for known in context.endpoints if name in known.names]
+    having = context.registry.having(name)
+    exact = _once(known for spelled, known in having if spelled == name)
     if len(exact) == 1:
         return exact[0]
-    alike = [known for known in context.endpoints if any(same_but_for_case(name, spelled) for spelled in known.names)]
+    alike = _once(known for spelled, known in having if same_but_for_case(name, spelled))
     return alike[0] if len(alike) == 1 and not exact else None
+
+
+def _once(found: Iterable[Endpoint]) -> list[Endpoint]:
+    """Return endpoints that were found by several of their names once."""
+    return list({id(known): known for known in found}.values())
 
 
 def same_but_for_case(written: str, registered: str) -> bool:
@@ -62,7 +70,7 @@ def _is_deceptive(character: str) -> bool:
 def _looks_like_registered(name: str, context: Context) -> bool:
     """Say whether a name in one other script is drawn like a registered one."""
     drawn = "".join(_DRAWN_LIKE.get(character, character) for character in name.lower())
-    return any(drawn == spelled.lower() for known in context.endpoints for spelled in known.names)
+    return drawn in context.registry.lowered
 
 
 # How Cyrillic and Greek small letters are drawn, for names written wholly in those scripts.
@@ -79,13 +87,12 @@ _DRAWN_LIKE = dict(
 def near_names(name: str, context: Context) -> list[str]:
     """Give registered ids that a name may have meant, best first; only ever to suggest."""
     written = name.lower()
-    spellings = {spelled.lower(): known.id for known in context.endpoints for spelled in known.names}
-    parts = [
-        known
-        for spelled, known in spellings.items()
-        if len(written) >= _SHORTEST_PART
-        and (written in spelled.replace("_", "-").split("-") or spelled in written.split("-"))
-    ]
+    registry = context.registry
+    spellings = registry.lowered
+    parts: list[str] = []
+    if len(written) >= _SHORTEST_PART:
+        alike = {*registry.by_part.get(written, ()), *(part for part in written.split("-") if part in spellings)}
+        parts = [spellings[spelled] for spelled in sorted(alike, key=registry.turns.__getitem__)]
     scored = process.extract(written, spellings.keys(), scorer=fuzz.ratio, score_cutoff=_NEAR, limit=MAX_SUGGESTIONS)
     near = parts + [spellings[spelled] for spelled, _, _ in scored]
     return list(dict.fromkeys(near))[:MAX_SUGGESTIONS]

@@ -100,7 +100,7 @@ def _path_doubt(place: Place, path: str, context: Context) -> Doubt | None:
 
 def _unquoted_doubt(path: str, context: Context) -> Doubt | None:
     """Doubt what a shell would have replaced, and what nobody sees."""
-    if any(f"{name}:/" in path for endpoint in context.endpoints for name in endpoint.names):
+    if ":/" in path and any(f"{name}:/" in path for endpoint in context.endpoints for name in endpoint.names):
         return Doubt(f"`{shown(path)}` holds another location: put spaces around each, or quotes if it is one name")
     if _VARIABLE.search(path):
         return Doubt(f"`{shown(path)}` holds a variable: write what it stands for")
