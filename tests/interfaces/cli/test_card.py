@@ -323,3 +323,37 @@ def test_a_line_of_progress_names_no_rate_of_what_does_not_run() -> None:
         source="a:/x", destination="b:/x", created=AT, progress=m.Progress(files_total=4, files_done=1),
     )  # fmt: skip
     assert progress_line(waiting) == "waiting, 0 B of 0 B safe, 1 of 4 files"
+
+
+def running(**progress: Any) -> m.Transfer:  # noqa: ANN401 - counts and texts
+    return m.Transfer(
+        id="tr_1", plan="pl_1", plan_digest=DIGEST, state=m.TransferState.RUNNING, requester="anna", action="copy",
+        source="a:/x", destination="b:/x", created=AT, progress=m.Progress(files_total=4, files_done=1, **progress),
+    )  # fmt: skip
+
+
+def test_what_is_left_is_a_range_on_each_line_of_a_transfer_that_is_watched() -> None:
+    left = running(rate_bps=8_000_000, eta_s=300, eta_low_s=240, eta_high_s=420)
+    assert progress_line(left).endswith("8.00 Mb/s, about 5 min (4 min to 7 min) left")
+    last = running(rate_bps=8_000_000, eta_s=0, eta_low_s=0, eta_high_s=1)
+    assert progress_line(last).endswith("under 1 s (under 1 s to 1 s) left"), "never from none to none"
+    stands = running(limiter="nothing has moved for 25 s: the destination's storage does not answer")
+    assert progress_line(stands).endswith("nothing has moved for 25 s: the destination's storage does not answer")
+
+
+def test_a_card_says_when_a_transfer_is_expected_to_end_and_what_that_depends_on() -> None:
+    soon, later, last = (AT + timedelta(hours=hours) for hours in (1, 2, 14))
+    known = running().model_copy(update={"ends": m.ExpectedEnd(earliest=soon, likely=later, latest=last)})
+    text = f"about {local_time(later)} ({local_time(soon)} to {local_time(last)})"
+    assert text in shown(transfer_card(known), width=200)
+    waits = m.ExpectedEnd(earliest=soon, said="when it begins is not known")
+    text = f"{local_time(soon)} at the earliest; when it begins is not known"
+    assert text in shown(transfer_card(running().model_copy(update={"ends": waits})), width=200)
+
+
+def test_a_card_says_that_a_time_is_not_known_and_of_a_probe_the_most() -> None:
+    assert "not known yet" in shown(plan_card(plan(eta_s=None)))
+    bounds = m.ProbeBounds(max_bytes=10**9, max_seconds=20)
+    assert "at most 1 min 20 s" in shown(plan_card(plan(eta_s=80, probe=bounds)))
+    estimate = m.Estimate(low_s=0, likely_s=1, high_s=2, said="from the last transfer")
+    assert "about 1 s (under 1 s to 2 s), from the last transfer" in shown(plan_card(plan(eta_s=1, estimate=estimate)))

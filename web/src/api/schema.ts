@@ -2452,6 +2452,24 @@ export interface components {
          * @description How long something may take: a range that holds for about 9 of 10, and the likeliest.
          */
         Estimate: {
+            /**
+             * Bytes S
+             * @description of the likeliest, what its bytes take
+             * @default 0
+             */
+            bytes_s: number;
+            /**
+             * Deletes S
+             * @description what its deletes take, after all else
+             * @default 0
+             */
+            deletes_s: number;
+            /**
+             * Files S
+             * @description what its files take, whatever their sizes
+             * @default 0
+             */
+            files_s: number;
             /** High S */
             high_s: number;
             /** Likely S */
@@ -2478,6 +2496,33 @@ export interface components {
             unit: string;
             /** Value */
             value: number;
+        };
+        /**
+         * ExpectedEnd
+         * @description When a transfer is expected to end, its hours counted; by what is measured of it, or by its plan's estimate.
+         */
+        ExpectedEnd: {
+            /**
+             * Earliest
+             * Format: date-time
+             */
+            earliest: string;
+            /**
+             * Latest
+             * @description null: as for `likely`, or its hours do not suffice
+             */
+            latest?: string | null;
+            /**
+             * Likely
+             * @description null: when it begins or goes on is not known
+             */
+            likely?: string | null;
+            /**
+             * Said
+             * @description what that depends on, where it does not run now
+             * @default
+             */
+            said: string;
         };
         /**
          * FailedFile
@@ -5614,6 +5659,8 @@ export interface components {
             destination: string;
             /** Ended */
             ended?: string | null;
+            /** @description when it is expected to end; null: it has ended, is paused, or nothing says how long it takes */
+            ends?: components["schemas"]["ExpectedEnd"] | null;
             error?: components["schemas"]["Problem"] | null;
             /**
              * Goes On
@@ -6057,6 +6104,7 @@ export type EndpointUpdate = components['schemas']['EndpointUpdate'];
 export type Entry = components['schemas']['Entry'];
 export type Estimate = components['schemas']['Estimate'];
 export type Evidence = components['schemas']['Evidence'];
+export type ExpectedEnd = components['schemas']['ExpectedEnd'];
 export type FailedFile = components['schemas']['FailedFile'];
 export type Flow = components['schemas']['Flow'];
 export type FolderPage = components['schemas']['FolderPage'];

@@ -81,6 +81,11 @@ function offset(minutes: number): string {
   return `${minutes < 0 ? "-" : "+"}${two(size / 60)}:${two(size % 60)}`;
 }
 
+/** `4 min` of a length of time that is not known exactly: what is below a second is nothing that anybody measured. */
+export function roughly(seconds: number): string {
+  return seconds < 1 ? t("time.short") : duration(seconds);
+}
+
 /** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`, rounded down. */
 export function duration(seconds: number): string {
   if (seconds < 1 && seconds >= 0.001) return `${Math.floor(seconds * 1000).toString()} ms`;

@@ -7,7 +7,7 @@ import { lazy, Suspense, useState } from "react";
 import { ENDED, TRANSFER_STATES, isWhole, meQuery, transferCountsQuery, transfersQuery } from "../api/queries";
 import type { Transfer, TransferCounts, TransferState } from "../api/schema";
 import { shortened } from "../format/path";
-import { duration, useZone } from "../format/time";
+import { roughly, useZone } from "../format/time";
 import { bytes, count, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { Arrived, arrival } from "../transfers/Arrived";
@@ -143,6 +143,11 @@ function howMany({ total, exact, by_state: states }: TransferCounts, state: Tran
   return exact ? tn("count.transfers", total) : t("transfers.atLeast", { n: count(total) });
 }
 
+/** A range, as nobody knows it to the second. */
+function between({ eta_s: likely, eta_low_s: low, eta_high_s: high }: Transfer["progress"]): string {
+  return t("transfers.left", { low: roughly(low ?? likely ?? 0), high: roughly(high ?? likely ?? 0) });
+}
+
 function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean; toggle: (id: string, range: boolean) => void }) {
   const { id, action, source, destination, state, state_reason: reason, progress, requester, requester_name: name, agent, created } = transfer;
   return (
@@ -178,7 +183,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
               {progress.files_failed > 0 && <> · {t("transfers.failed", { n: count(progress.files_failed) })}</>}
               {state === "running" && <> · {rate(progress.rate_bps)}</>}
               {state === "running" && progress.deletes_total > 0 && <> · {t("transfers.deleted", { done: count(progress.deleted), total: count(progress.deletes_total) })}</>}
-              {state === "running" && progress.eta_s != null && <> · {t("transfers.left", { time: duration(progress.eta_s) })}</>}
+              {state === "running" && progress.eta_s != null && <> · {between(progress)}</>}
             </div>
           </>
         )}

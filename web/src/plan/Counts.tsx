@@ -1,6 +1,6 @@
 import type { Estimate, QuotaUse, SurveyCounts } from "../api/schema";
 import { visible } from "../format/text";
-import { duration } from "../format/time";
+import { roughly } from "../format/time";
 import { bytes, count } from "../format/units";
 import { t } from "../i18n";
 import classes from "./PlanCard.module.css";
@@ -25,7 +25,7 @@ export function Counts({ survey, etaS, estimate, quotas }: CountsProps) {
   if (survey.conflicts > 0) rows.push([t("survey.conflicts"), count(survey.conflicts)]);
   if (survey.skipped_special > 0) rows.push([t("survey.special"), count(survey.skipped_special)]);
   if (etaS === null) rows.push([t("survey.eta"), t("survey.eta.unknown")]);
-  else rows.push([t("survey.eta"), duration(etaS), estimate === null ? undefined : said(estimate)]);
+  else rows.push([t("survey.eta"), roughly(etaS), estimate === null ? undefined : said(estimate)]);
   rows.push([t("survey.free"), bytes(survey.destination_free_bytes)]);
   for (const quota of quotas) {
     for (const used of uses(quota)) rows.push([t("survey.quota", { of: t(`quota.of.${quota.of}`) }), used, visible(quota.subject)]);
@@ -45,7 +45,7 @@ export function Counts({ survey, etaS, estimate, quotas }: CountsProps) {
 }
 
 function said({ low_s: low, high_s: high, said: from }: Estimate): string {
-  return t("survey.eta.range", { low: duration(low), high: duration(high), from: visible(from) });
+  return t("survey.eta.range", { low: roughly(low), high: roughly(high), from: visible(from) });
 }
 
 function uses(quota: QuotaUse): string[] {

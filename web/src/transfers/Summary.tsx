@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import { ENDED } from "../api/queries";
 import type { Progress, Transfer } from "../api/schema";
 import { visible } from "../format/text";
-import { duration } from "../format/time";
+import { duration, roughly } from "../format/time";
 import { bytes, count, rate } from "../format/units";
 import { t, tn } from "../i18n";
 import { Throughput } from "../live/Throughput";
@@ -113,18 +113,39 @@ function deletes({ deleted, deletes_total: total, sources_deleted: sources, dele
 function left({ action, progress }: Transfer): string {
   const { eta_s: likely, eta_low_s: low, eta_high_s: high } = progress;
   if (likely == null) return t("value.unknown");
-  const said = low == null || high == null ? duration(likely) : t("figure.eta.range", { likely: duration(likely), low: duration(low), high: duration(high) });
+  const said = low == null || high == null ? roughly(likely) : t("figure.eta.range", { likely: roughly(likely), low: roughly(low), high: roughly(high) });
   const before = action === "move" ? progress.sources_deleted === 0 : progress.deletes_total > 0 && progress.deleted === 0;
   return before ? t("figure.eta.beforeDeletes", { left: said }) : said;
 }
 
-/** Start and hours, where any were asked for. */
-function times({ starts, started, hours, goes_on: goesOn }: Transfer): (readonly [string, ReactNode])[] {
+/** Start and hours, where any were asked for, and when it is expected to end, its hours counted. */
+function times({ starts, started, hours, goes_on: goesOn, ends }: Transfer): (readonly [string, ReactNode])[] {
   return [
     ...(starts == null || started != null ? [] : [[t("transfer.starts"), <Time key="starts" value={starts} />] as const]),
     ...(hours == null ? [] : [[t("transfer.hours"), `${hours.opens}–${hours.closes} (${visible(hours.zone)})`] as const]),
     ...(goesOn == null ? [] : [[t("transfer.goesOn"), <Time key="goesOn" value={goesOn} />] as const]),
+    ...(ends == null ? [] : [[t(ends.latest == null ? "transfer.ends.earliest" : "transfer.ends"), <Expected key="ends" {...ends} />] as const]),
   ];
+}
+
+function Expected({ earliest, latest, said }: NonNullable<Transfer["ends"]>) {
+  return (
+    <>
+      <Time value={earliest} />
+      {latest != null && (
+        <>
+          {" – "}
+          <Time value={latest} />
+        </>
+      )}
+      {said !== "" && (
+        <>
+          {" · "}
+          <Prose>{said}</Prose>
+        </>
+      )}
+    </>
+  );
 }
 
 function took({ started, ended }: Transfer): string {

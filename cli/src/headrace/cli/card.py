@@ -23,6 +23,7 @@ from headrace.client.text import (
     same_already,
     sentence,
     stays,
+    time_of,
     visible,
 )
 
@@ -78,9 +79,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
         grid.add_row("measures", Text(f"four legs of at most {most}; nothing is left there", style="bold"))
     elif plan.survey is not None:
         _add_survey(grid, plan.survey, plan.decision.keep_days if plan.decision else None)
-    if plan.eta_s is not None:
-        found = plan.estimate
-        time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
+    if time := time_of(plan):
         grid.add_row("time", Text(visible(time)))
     for name, said in _quality_rows(plan):
         grid.add_row(name, Text(visible(said)))
@@ -207,16 +206,8 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
     grid.add_row("files", f"{progress.files_done:,} of {progress.files_total:,}{same}")
     grid.add_row("safe", stays(progress) if transfer.state == m.TransferState.CANCELED else _bytes(progress))
-    if progress.rate_bps or progress.eta_s is not None:
-        eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
-        left = f", {about(eta[0], *eta[1:])} left{before_deletes(transfer)}" if eta[0] is not None else ""
-        grid.add_row("rate", f"{bit_rate(progress.rate_bps)}{left}")
-    elif progress.average_bps:
-        grid.add_row("average", bit_rate(progress.average_bps))
-    if transfer.rate_ceiling_bps:
-        of_plan = transfer.plan_rate_ceiling_bps
-        own = f" (its plan allows {bit_rate(of_plan)})" if of_plan and of_plan != transfer.rate_ceiling_bps else ""
-        grid.add_row("ceiling", f"{bit_rate(transfer.rate_ceiling_bps)}{own}")
+    for name, said in _speed_rows(transfer):
+        grid.add_row(name, Text(visible(said)))
     for name, said, style in _left_rows(progress):
         grid.add_row(Text(name, style=style), Text(said, style=style))
     if transfer.error is not None:
@@ -230,6 +221,23 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     return Panel(grid, title=title, title_align="left", border_style="cyan", expand=False)
 
 
+def _speed_rows(transfer: m.Transfer) -> Iterator[tuple[str, str]]:
+    """Say how fast it is, when it ends, and what it may not exceed."""
+    progress = transfer.progress
+    if progress.rate_bps or progress.eta_s is not None:
+        eta = progress.eta_s, progress.eta_low_s, progress.eta_high_s
+        left = f", {about(eta[0], *eta[1:])} left{before_deletes(transfer)}" if eta[0] is not None else ""
+        yield "rate", f"{bit_rate(progress.rate_bps)}{left}"
+    elif progress.average_bps:
+        yield "average", bit_rate(progress.average_bps)
+    if ends := ends_line(transfer.ends):
+        yield "ends", ends
+    if transfer.rate_ceiling_bps:
+        of_plan = transfer.plan_rate_ceiling_bps
+        own = f" (its plan allows {bit_rate(of_plan)})" if of_plan and of_plan != transfer.rate_ceiling_bps else ""
+        yield "ceiling", f"{bit_rate(transfer.rate_ceiling_bps)}{own}"
+
+
 def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None, *, at_risk: bool = False) -> None:
     """Add the hours in which alone it runs, and when it is to be done."""
     if hours is not None:
@@ -237,6 +245,17 @@ def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None,
     if deadline is not None:
         late = " (at its present rate it will not be done by then)" if deadline > datetime.now(UTC) else " (has passed)"
         grid.add_row("done by", Text(local_time(deadline) + (late if at_risk else ""), style="red" if at_risk else ""))
+
+
+def ends_line(ends: m.ExpectedEnd | None) -> str:
+    """Say when a transfer is expected to end, as a range; empty where nobody knows."""
+    if ends is None:
+        return ""
+    said = f"; {ends.said}" if ends.said else ""
+    if ends.likely is None:
+        return f"{local_time(ends.earliest)} at the earliest{said}"
+    latest = local_time(ends.latest) if ends.latest else "a time that its hours do not reach"
+    return f"about {local_time(ends.likely)} ({local_time(ends.earliest)} to {latest}){said}"
 
 
 def state_style(state: m.TransferState) -> str:

@@ -14,7 +14,9 @@ from headrace.cli.probed import show_probed
 from headrace.client import END_STATES
 from headrace.client import models as m
 from headrace.client.text import (
+    about,
     before_deletes,
+    between,
     bit_rate,
     byte_size,
     deleting,
@@ -210,7 +212,11 @@ def progress_line(transfer: m.Transfer) -> str:
     if transfer.state == m.TransferState.RUNNING:
         parts.append(bit_rate(progress.rate_bps))
     if progress.eta_s is not None:
-        parts.append(f"about {duration(progress.eta_s)} left{before_deletes(transfer)}")
+        left = about(progress.eta_s, progress.eta_low_s, progress.eta_high_s)
+        parts.append(f"{left} left{before_deletes(transfer)}")
+    elif transfer.state == m.TransferState.RUNNING and progress.limiter and not progress.rate_bps:
+        # Without a rate nobody can say how long it takes; why nothing moves can be said.
+        parts.append(progress.limiter)
     if deletes := deleting(progress):
         parts.append(deletes)
     return ", ".join(parts)
@@ -253,8 +259,11 @@ class _Rate(_Cell):
 
 class _Left(_Cell):
     def text(self, transfer: m.Transfer) -> str:
-        eta_s = transfer.progress.eta_s
-        return f"{duration(eta_s)} left{before_deletes(transfer)}" if eta_s is not None else ""
+        progress = transfer.progress
+        low_s, high_s = progress.eta_low_s, progress.eta_high_s
+        if progress.eta_s is None or low_s is None or high_s is None:
+            return ""
+        return f"{between(low_s, high_s)} left{before_deletes(transfer)}"
 
 
 class _Files(_Cell):

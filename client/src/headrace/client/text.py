@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from headrace.client.models import Progress, Transfer
+    from headrace.client.models import Plan, Progress, Transfer
 
 _TABLE: Final = json.loads(resources.files(__package__).joinpath("characters.json").read_text(encoding="utf-8"))
 """The table that every language of the project shares: conformance/text/characters.json."""
@@ -77,10 +77,25 @@ def duration(seconds: float) -> str:
 
 def about(likely_s: float, low_s: float | None = None, high_s: float | None = None) -> str:
     """Return a length of time that is not known exactly: `about 5 min (4 min to 7 min)`."""
-    likely = f"about {duration(likely_s)}"
-    if low_s is None or high_s is None or (low := duration(low_s)) == (high := duration(high_s)):
-        return likely
-    return f"{likely} ({low} to {high})"
+    likely = f"about {duration(likely_s)}" if likely_s else "under 1 s"
+    return likely if low_s is None or high_s is None else f"{likely} ({between(low_s, high_s)})"
+
+
+def between(low_s: float, high_s: float) -> str:
+    """Return a range of time: `4 min to 7 min`, `under 1 s to 2 s`; never from none to none."""
+    return f"{duration(low_s) if low_s else 'under 1 s'} to {duration(max(1, high_s))}"
+
+
+def time_of(plan: "Plan") -> str:
+    """Say how long a plan may take, or that this is not known; nothing of one that moves nothing or can't start."""
+    found = plan.estimate
+    if found is not None:
+        return f"{about(found.likely_s, found.low_s, found.high_s)}, {found.said}"
+    if plan.eta_s is not None:
+        return f"at most {duration(plan.eta_s)}" if plan.probe is not None else about(plan.eta_s)
+    if plan.survey is None or plan.probe is not None or plan.digest is None:
+        return ""
+    return "not known yet: nothing that says so was moved here before"
 
 
 def plural(count: int, noun: str) -> str:

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from headrace.client import models as m
 from headrace.client.origins import added, origin_text
-from headrace.client.text import about, byte_size, plural, quoted, sentence, visible
+from headrace.client.text import byte_size, plural, quoted, sentence, time_of, visible
 from headrace.mcp_server.views import RuleView, Summary, TransferView, View
 
 MAX_SAMPLE: Final = 10
@@ -193,10 +193,8 @@ def _summary(plan: m.Plan) -> str:
         parts.append(f"It only measures, in four legs of at most {most}, and leaves nothing at the destination.")
     elif plan.survey is not None:
         parts.append(_touches(plan))
-    if plan.eta_s is not None:
-        found = plan.estimate
-        time = f"{about(plan.eta_s, found.low_s, found.high_s)}, {found.said}" if found else about(plan.eta_s)
-        parts.append(f"That may take {time}.")
+    if time := time_of(plan):
+        parts.append(f"How long it may take: {time}.")
     if plan.decision is not None:
         parts.append(f"Policy: {plan.decision.outcome}, because {quoted(plan.decision.why, 1000)}.")
         parts += [f"It would be {one.outcome} {quoted(one.words, 200)}." for one in plan.decision.alternatives]

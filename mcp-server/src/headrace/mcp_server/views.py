@@ -21,6 +21,7 @@ from headrace.client.text import (
     same_already,
     sentence,
     stays,
+    utc,
     visible,
 )
 
@@ -337,6 +338,9 @@ def _transfer_summary(transfer: m.Transfer) -> str:
         if progress.eta_s is not None:
             left = f", {about(progress.eta_s, progress.eta_low_s, progress.eta_high_s)} left{before_deletes(transfer)}"
         parts.append(f"It runs at {bit_rate(progress.rate_bps)}{left}.")
+    if ends := transfer.ends:
+        until = f" to {utc(ends.latest)}" if ends.latest else " at the earliest"
+        parts.append(f"It is expected to end at {utc(ends.earliest)}{until}{f'; {ends.said}' if ends.said else ''}.")
     if progress.files_failed and transfer.state != m.TransferState.PARTIAL:  # the step before says it
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
     if deletes := deleting(progress) or deletions(progress.deleted, to_trash=progress.deleted_to_trash):

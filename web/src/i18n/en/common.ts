@@ -183,6 +183,7 @@ export const common = {
   "state.loading": "Loading",
   "time.ago": "{time} ago",
   "time.now": "just now",
+  "time.short": "under 1 s",
   "theme.dark": "Dark",
   "theme.light": "Light",
   "theme.to.dark": "Light theme; switch to dark",

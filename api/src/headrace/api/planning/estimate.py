@@ -43,7 +43,11 @@ async def estimate(
     asked = intent.rate_limit_bps
     held = link if link is not None and (asked is None or link[0] < asked) else None
     found = model.seconds(survey.bytes, survey.files, held[0] if held else asked, deletes)
-    low, likely, high = (min(_MOST_S, math.ceil(one)) for one in (found.low, found.likely, found.high))
+    # Whole seconds, and a range always: what takes less than one may take none, and the next one too.
+    low, likely = (
+        min(_MOST_S - 1, round_(one)) for one, round_ in ((found.low, math.floor), (found.likely, math.ceil))
+    )
+    high = min(_MOST_S, max(math.ceil(found.high), likely + 1))
     last = "transfer" if model.transfers == 1 else f"{model.transfers:,} transfers"
     said = f"from the last {last} {where}{_beyond(model, survey)}"
     if deletes and model.delete_s is None:
@@ -51,7 +55,19 @@ async def estimate(
         said += f"; without {its} not measured yet"
     if held is not None and found.likely > model.seconds(survey.bytes, survey.files, asked, deletes).likely:
         said += f", at the {bit_rate(held[0])} that {held[1]} lets through"
-    return m.Estimate(low_s=low, likely_s=likely, high_s=high, said=said)
+    return m.Estimate(
+        low_s=low,
+        likely_s=likely,
+        high_s=high,
+        bytes_s=_kept(found.bytes),
+        files_s=_kept(found.files),
+        deletes_s=_kept(found.deletes),
+        said=said,
+    )
+
+
+def _kept(seconds: float) -> float:
+    return round(min(float(_MOST_S), seconds), 3)
 
 
 def _beyond(model: TimeModel, survey: m.SurveyCounts) -> str:

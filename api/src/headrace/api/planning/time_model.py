@@ -29,6 +29,8 @@ _FILE_S: Final = 1e-3
 _TAIL: Final = 0.025
 """What lies below the range, and above it, of the transfers."""
 _BITS: Final = 8
+_AT_CEILING: Final = 1.1
+"""Nothing runs at its ceiling all the time: so much more it may take."""
 
 Terms = tuple[float, float, float]
 
@@ -58,6 +60,10 @@ class Seconds:
     low: float
     likely: float
     high: float
+    bytes: float = 0
+    """Of the likeliest, what its bytes take, and what its files do; the rest is what a transfer costs."""
+    files: float = 0
+    deletes: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +97,21 @@ class TimeModel:
         """
         by_model = _time((self.byte_s, self.file_s, self.fixed_s), (bytes_, files, 1.0))
         low, likely, high = by_model * self.low, by_model, by_model * self.high
+        of_bytes, of_files = bytes_ * self.byte_s, files * self.file_s
         if not self.reaches(bytes_, files):
-            likely = max(by_model, bytes_ * self.slowest_s, files * min(self.slowest_file_s, _FILE_S))
+            slowest, slowest_files = bytes_ * self.slowest_s, files * min(self.slowest_file_s, _FILE_S)
+            likely = max(by_model, slowest, slowest_files)
+            of_bytes, of_files = max(of_bytes, slowest), max(of_files, slowest_files)
             high = max(high, (bytes_ * self.slowest_s + files * self.slowest_file_s) * self.high)
         least = bytes_ * _BITS / rate_bps if rate_bps else 0.0
         after = deletes * (self.delete_s or 0.0)
         return Seconds(
-            max(low, least) + after * self.low, max(likely, least) + after, max(high, least) + after * self.high
+            max(low, least) + after * self.low,
+            max(likely, least) + after,
+            max(high, least * _AT_CEILING) + after * self.high,
+            bytes=max(of_bytes, least),
+            files=of_files,
+            deletes=after,
         )
 
 

@@ -23,7 +23,7 @@ from headrace.api.problems import make, problem_of
 from headrace.api.signing.policy_hours import Unsettled
 from headrace.api.store import Tx, after_commit, unless_committed
 from headrace.api.store.base import Base
-from headrace.api.store.tables_work import AttemptRow, TransferRow
+from headrace.api.store.tables_work import AttemptRow, PlanRow, TransferRow
 from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.diagnosis import after_failed_files, after_failure
 from headrace.api.transfers.parts import Parts
@@ -153,6 +153,7 @@ class Attempts:
         _require_wish(row, standing)
         parts.shares.require_readable()
         ticket, run.released = await parts.signer.ticket(tx, row, number, run.fence)
+        run.expect((await tx.get_one(PlanRow, row.plan)).card)
         write_standing(row, standing)
         row.durable_before, run.ceiling_bps = run.progress.bytes_durable, row.rate_ceiling_bps
         now, zone = self._core.clock(), self._core.settings.timezone
@@ -238,6 +239,8 @@ class Attempts:
         try:
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 ticket, run.released = await self._parts.signer.ticket(tx, row, run.attempt, run.fence)
+                if run.expected is None:
+                    run.expect((await tx.get_one(PlanRow, row.plan)).card)
                 rate = run.ceiling_bps = row.rate_ceiling_bps
         except Unsettled as unsettled:
             run.renew_at, run.new_rate = None, new_rate

@@ -48,6 +48,9 @@ _CEILING_EXCEEDED = "ceiling_exceeded"
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
+_EXPECTED = select(PlanRow.id, as_json(PlanRow.card)["estimate"].label("estimate")).where(
+    PlanRow.id.in_(bindparam("of_plans", expanding=True))
+)
 _SHOWN: Final[Select[*tuple[Any, ...]]] = select(
     *(TransferRow.id, TransferRow.plan, TransferRow.plan_digest, TransferRow.state, TransferRow.state_reason),
     *(TransferRow.requester, TransferRow.requester_name, TransferRow.agent, TransferRow.action, TransferRow.source),
@@ -55,7 +58,7 @@ _SHOWN: Final[Select[*tuple[Any, ...]]] = select(
     *(TransferRow.started, TransferRow.ended, TransferRow.attempt, TransferRow.rate_ceiling_bps, TransferRow.progress),
     *(TransferRow.error, TransferRow.receipt, TransferRow.wish, TransferRow.qos_class, TransferRow.goes_on),
     *(TransferRow.hours, TransferRow.deadline, TransferRow.probe, TransferRow.tuning, TransferRow.paused_since),
-    *(TransferRow.kept, TransferRow.promised),
+    *(TransferRow.kept, TransferRow.promised, TransferRow.only_failed),
 )
 """What a list shows of a transfer: no long texts, and few times, which take longest to read."""
 _KEPT_PAGES: Final = 64
@@ -462,7 +465,14 @@ class Transfers:
             row for row in rows if row.state in RETRIED_STATES and row.plan in facts and facts[row.plan].obligations
         ]
         lacking = await self._parts.signer.missing_consents(tx, need_consent)
-        return _Dependent(now, facts, halted, active, lacking)
+        return _Dependent(now, facts, halted, active, lacking, await self._expected(tx, rows))
+
+    @staticmethod
+    async def _expected(tx: Tx, rows: Sequence[TransferRow]) -> dict[str, m.Estimate]:
+        """Return what plans of those that wait say of their time; a retry of what failed sends something else."""
+        waiting = [row.plan for row in rows if row.state in _MAY_WAIT and row.wish == Wish.RUN and not row.only_failed]
+        said = await tx.execute(_EXPECTED, {"of_plans": waiting}) if waiting else ()
+        return {plan: m.Estimate.model_validate(estimate) for plan, estimate in said if estimate}
 
     async def _active(self, tx: Tx, rows: Sequence[TransferRow], now: datetime) -> dict[str, float]:
         """Return how many seconds the attempts of each took; what had one, and no wait since, needs no look at it."""
@@ -496,6 +506,7 @@ class Transfers:
             for_good=for_good,
             active_s=dependent.active_s.get(row.id),
             plan_rate_ceiling_bps=plan.rate_limit_bps if plan else None,
+            expected=dependent.expected.get(row.plan),
             retry_until=self._retry_until(row, consent_until) if row.state in RETRIED_STATES else None,
             paused_until=row.paused_since
             and row.paused_since + timedelta(seconds=self._parts.core.settings.pause_limit_s),
@@ -522,6 +533,7 @@ class _Dependent:
     halted: Mapping[str, str]
     active_s: Mapping[str, float]
     missing_consent: Mapping[str, Unreleased]
+    expected: Mapping[str, m.Estimate]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from headrace.api.transfers.advice import told
 from headrace.api.transfers.diagnosis import diagnose, stalled
 from headrace.api.transfers.measured import Measurements
 from headrace.api.transfers.probe import legs_of
-from headrace.api.transfers.remaining import Remaining, remaining
+from headrace.api.transfers.remaining import Bounds, Remaining, remaining
 from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
 from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish, leg_is_over
 from headrace.api.transfers.telling import Telling
@@ -179,6 +179,8 @@ class Run:
     """Whether it deletes what has arrived at its source."""
     only_failed: bool = False
     """Whether it sends only what failed before, which no survey counted."""
+    expected: m.Estimate | None = None
+    """How long its plan said it may take; nothing where it said nothing, or sends something else."""
     durable_before: int = 0
     """Durable bytes when the attempt began."""
     durable_steps: int = 0
@@ -355,9 +357,31 @@ class Run:
         self.diagnosis = stalled(found, self.moved_at or now, now)
 
     def _remaining(self, event: AttemptProgress, sample: Sample) -> Remaining | None:
-        """Say how long what is left takes: by the last seconds, and by the whole attempt."""
+        """Say how long what is left takes: by the last seconds, by the whole attempt, and by what was expected."""
         since = [one for one in (self.samples[0] if self.samples else None, self.first) if one is not None]
-        return remaining(sample, event.rate_bps, event.files_failed, *(Between(one, sample) for one in since))
+        # What was there before the attempt is nothing that came to it.
+        before = self.durable_before if sample.bytes_durable >= self.durable_before else 0
+        since = [replace(one, bytes_durable=max(one.bytes_durable, before)) for one in since]
+        return remaining(
+            sample,
+            event.rate_bps,
+            event.files_failed,
+            *(Between(one, sample) for one in since),
+            expected=self.expected,
+            bounds=self._bounds(sample.at),
+        )
+
+    def _bounds(self, now: datetime) -> Bounds:
+        """Return what it may take of links, and within what time a promise that is kept later is kept."""
+        share, kept_within_s = self.share, None
+        if share is not None and share.kept_later and self.deadline is not None:
+            kept_within_s = max(0.0, (self.deadline - now).total_seconds())
+        return Bounds(self.ceiling_bps, share.entitled_bps if share is not None else None, kept_within_s)
+
+    def expect(self, card: str) -> None:
+        """Take over from its plan's card how long it may take."""
+        said = None if self.only_failed or self.legs is not None else json.loads(card).get("estimate")
+        self.expected = None if said is None else m.Estimate.model_validate(said)
 
     def note_progress(self, event: AttemptProgress, now: datetime) -> None:
         """Take over what the destination node counted."""

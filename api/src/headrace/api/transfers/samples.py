@@ -60,6 +60,15 @@ class Sample:
     destination: SideSample = field(default_factory=SideSample)
 
     @property
+    def arrived(self) -> int:
+        """Bytes that are at the destination, durable or not."""
+        return self.arrived_of(self.bytes_total)
+
+    def arrived_of(self, bytes_total: int) -> int:
+        """Return that where all are so many."""
+        return max(self.bytes_durable, min(bytes_total, self.bytes_received))
+
+    @property
     def deleted(self) -> int:
         """Names that were deleted: one side of a transfer deletes, and of a local copy both sides are one."""
         return max(self.source.deleted, self.destination.deleted)
@@ -86,6 +95,12 @@ class Between:
     def durable(self) -> int:
         """Bytes that became durable."""
         return _grown(self.before.bytes_durable, self.after.bytes_durable)
+
+    @property
+    def arrived(self) -> int:
+        """Bytes that came to what is at the destination."""
+        total = self.after.bytes_total
+        return _grown(self.before.arrived_of(total), self.after.arrived_of(total))
 
     @property
     def files(self) -> int:

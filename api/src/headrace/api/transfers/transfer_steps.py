@@ -67,6 +67,8 @@ class TransferStatus:
     """How long its attempts took."""
     plan_rate_ceiling_bps: int | None = None
     """The most that its plan allows, of one that has not ended."""
+    expected: m.Estimate | None = None
+    """How long its plan said it may take, of one that waits."""
     retry_until: datetime | None
     """Until when a retry may begin; `None`: before it was started."""
     kept: Kept = field(default_factory=dict)

@@ -2,18 +2,20 @@
 
 from datetime import datetime
 
+from headrace.api.clock import full_minute
 from headrace.api.planning.schedule import Schedule, at_risk
 from headrace.api.policy.qos import InForce
 from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import NOT_PROMISED, TransferEventRow, TransferRow
 from headrace.api.transfers.deadlines import own_hours
+from headrace.api.transfers.expected_end import Ahead, expected_end
 from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.probe import summary as probe_summary
 from headrace.api.transfers.run_state import at_rest
 from headrace.api.transfers.transfer_steps import TransferStatus, allowed_actions, next_step
 from headrace.auth import Principal
 from headrace.client import models as m
-from headrace.client.text import bit_rate, copied_and_same, deleting, deletions, plural, same_already, stays
+from headrace.client.text import bit_rate, copied_and_same, deleting, deletions, plural, same_already, stays, utc
 from headrace.guardrails import sized
 
 _MIN_AVERAGED_S = 0.001
@@ -25,7 +27,8 @@ def transfer_view(
     """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
     shown = _of_now(status.state, progress or stored(m.Progress, row.progress))
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
-    at_risk_because = _why_at_risk(row, held, shown, row.ended or status.now)
+    ends = _ends(row, status, held, shown)
+    at_risk_because = _why_at_risk(row, held, shown, ends, row.ended or status.now)
     return m.Transfer(
         id=row.id,
         plan=row.plan,
@@ -50,6 +53,7 @@ def transfer_view(
         deadline=row.deadline,
         deadline_at_risk=bool(at_risk_because),
         deadline_note=at_risk_because,
+        ends=ends,
         started=row.started,
         active_s=status.active_s,
         ended=row.ended,
@@ -77,7 +81,25 @@ def _of_now(state: m.TransferState, progress: m.Progress) -> m.Progress:
     return at_rest(progress).model_copy(update={"limiter": ""})
 
 
-def _why_at_risk(row: TransferRow, held: InForce, progress: m.Progress, now: datetime) -> str:
+def _ends(row: TransferRow, status: TransferStatus, held: InForce, progress: m.Progress) -> m.ExpectedEnd | None:
+    """Say when it is expected to end, by its own hours and those of its class."""
+    if status.state in m.END_STATES or status.state is m.TransferState.PAUSED or row.probe is not None:
+        return None
+    return expected_end(
+        Ahead(
+            state=status.state,
+            progress=progress,
+            expected=status.expected,
+            begins=row.goes_on or (row.starts if row.starts is not None and row.starts > status.now else None),
+            hours=held.hours_of(row.qos_class, own_hours(row)),
+            now=status.now,
+        )
+    )
+
+
+def _why_at_risk(
+    row: TransferRow, held: InForce, progress: m.Progress, ends: m.ExpectedEnd | None, now: datetime
+) -> str:
     """Say why a deadline is not kept, or will hardly be; empty when it may be."""
     if row.deadline is None:
         return ""
@@ -92,11 +114,13 @@ def _why_at_risk(row: TransferRow, held: InForce, progress: m.Progress, now: dat
     left = max(0, progress.bytes_total - progress.bytes_durable)
     schedule = Schedule(begins=max(now, row.starts or now), starts=None, hours=own, deadline=row.deadline)
     infeasible = schedule.infeasible(left, row.rate_ceiling_bps, hours)
-    if infeasible:
-        return infeasible
+    if not infeasible and progress.eta_s is None and ends is not None and ends.earliest > row.deadline:
+        infeasible = f"by earlier transfers there it ends at {utc(full_minute(ends.earliest))} at the earliest"
     # What is left of the time at the present rate says nothing of one whose turn comes later.
     later = progress.share is not None and progress.share.kept_later
-    return _why_late(row, progress) if not later and at_risk(row.deadline, hours, progress.eta_s, now) else ""
+    if not infeasible and not later and at_risk(row.deadline, hours, progress.eta_s, now):
+        return _why_late(row, progress)
+    return infeasible
 
 
 def _why_late(row: TransferRow, progress: m.Progress) -> str:

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -185,6 +185,9 @@ class Estimate(Model):
     low_s: Count
     likely_s: Count
     high_s: Count
+    bytes_s: Annotated[float, Field(ge=0)] = Field(default=0, description="of the likeliest, what its bytes take")
+    files_s: Annotated[float, Field(ge=0)] = Field(default=0, description="what its files take, whatever their sizes")
+    deletes_s: Annotated[float, Field(ge=0)] = Field(default=0, description="what its deletes take, after all else")
     said: str = Field(description="where it comes from")
 
 

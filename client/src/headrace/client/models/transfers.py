@@ -109,6 +109,15 @@ class Progress(Model):
     at: datetime | None = None
 
 
+class ExpectedEnd(Model):
+    """When a transfer is expected to end, its hours counted; by what is measured of it, or by its plan's estimate."""
+
+    earliest: datetime
+    likely: datetime | None = Field(default=None, description="null: when it begins or goes on is not known")
+    latest: datetime | None = Field(default=None, description="null: as for `likely`, or its hours do not suffice")
+    said: str = Field(default="", description="what that depends on, where it does not run now")
+
+
 class Transfer(Model):
     """The execution of a plan."""
 
@@ -143,6 +152,10 @@ class Transfer(Model):
         default=False, description="its deadline passed before it ended, or will have at its present rate"
     )
     deadline_note: str = Field(default="", description="why its deadline is at risk")
+    ends: ExpectedEnd | None = Field(
+        default=None,
+        description="when it is expected to end; null: it has ended, is paused, or nothing says how long it takes",
+    )
     started: datetime | None = None
     active_s: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="how long its attempts took, without the pauses and waits between them"
