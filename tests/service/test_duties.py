@@ -26,6 +26,7 @@ from headrace.api.sites import nodes
 from headrace.api.sites.halts import LOOK_S
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.tables_work import PlanRow, QuotaKeyRow, ThroughputRow, TransferRow
+from headrace.api.transfers import outlook
 from headrace.api.transfers.scheduler import KEEP_S
 from headrace.api.transfers.shares import RENEW_S
 from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
@@ -102,6 +103,10 @@ async def halts_are_noticed(site: Site, run: Run) -> None:
 
 async def shares_are_renewed(site: Site, run: Run) -> None:
     assert run == site.use_cases.shares.renew, "tests/service/test_qos.py and test_fairness.py see what it does"
+
+
+async def promises_are_looked_at(site: Site, run: Run) -> None:
+    assert run == site.use_cases.outlook.look, "tests/service/test_future_promises.py sees what it does"
 
 
 async def the_head_is_exported(site: Site, run: Run) -> None:
@@ -194,6 +199,7 @@ DUTIES: dict[str, tuple[float, Callable[[Site, Run], Awaitable[None]]]] = {
     "remove old throughput": (CLEAR_S, old_throughput_is_removed),
     "look for halts": (LOOK_S, halts_are_noticed),
     "renew shares": (RENEW_S, shares_are_renewed),
+    "look at promises": (outlook.LOOK_S, promises_are_looked_at),
     "export the audit head": (SETTINGS.audit_head_s, the_head_is_exported),
     "send the audit chain": (SEND_S, the_chain_is_sent),
     "count strangers": (strangers.LOOK_S, strangers_are_counted),

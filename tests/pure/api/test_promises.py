@@ -277,6 +277,27 @@ def test_no_more_would_have_to_give_way_than_is_needed() -> None:
     assert judge(document(), wanted(99), others, NOW).give_way == ()
 
 
+def at_its_time(bits: float, begins_s: float, due_s: float) -> Promise:
+    return replace(wanted(due_s), left_bits=bits, begins=in_s(begins_s))
+
+
+def test_promises_that_begin_later_count_in_their_own_time_and_not_now() -> None:
+    later = promise("later", 900e6, 2000, begins_s=1000)
+    for begins_s, due_s in ((0, 1000), (2000, 3000)):
+        verdict = judge(document(), at_its_time(900e6, begins_s, due_s), [later], NOW)
+        assert near(verdict.earliest, begins_s + 900), "the link is free then"
+        assert verdict.give_way == ()
+    both = judge(document(), at_its_time(900e6, 1000, 2000), [later], NOW)
+    assert near(both.earliest, 2800), "not both of them fit into the same time"
+    assert [one.transfer for one in both.give_way] == ["later"]
+
+
+def test_who_runs_at_another_time_need_not_give_way_however_much_it_needs() -> None:
+    others = [promise("same time", 700e6, 2000, begins_s=1000), promise("another time", 2900e6, 12000, begins_s=9000)]
+    verdict = judge(document(), at_its_time(900e6, 1000, 2000), others, NOW)
+    assert [one.transfer for one in verdict.give_way] == ["same time"]
+
+
 def test_a_thousand_promises_in_nightly_hours_are_judged_in_a_moment() -> None:
     hours = OpenHours(time(12), time(13), "UTC")
     # Each needs more than is left by the time of its deadline: this takes longest.

@@ -27,6 +27,7 @@ from headrace.api.sites.nodes import Nodes
 from headrace.api.sites.trashes import Trashes
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.control import Control
+from headrace.api.transfers.outlook import Outlook
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
@@ -64,6 +65,7 @@ class UseCases:
     quotas: Quotas
     receipts: Receipts
     shares: Shares
+    outlook: Outlook
     control: Control
     submissions: Submissions
     cleanup: Cleanup

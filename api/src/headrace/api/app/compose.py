@@ -70,6 +70,7 @@ from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.control import Control
 from headrace.api.transfers.history import History
+from headrace.api.transfers.outlook import Outlook
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
@@ -137,13 +138,13 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     redaction = Redaction(endpoints)
     qos = QosVersions(core)
     policies = Policies(core, qos.class_names)
-    shares = Shares(core, qos, lambda key: nodes.attached(key) is not None)
+    shares, outlook = Shares(core, qos, lambda key: nodes.attached(key) is not None), Outlook(core, qos)
     halts = Halts(core, nodes, endpoints)
     signer = Signer(core, key, policies, endpoints, halts)
     receipts, cleanup = Receipts(core, signer), Cleanup(core, nodes)
     quotas = Quotas(core, read_quotas(settings.quotas))
     throughput = Throughput(core, settings.throughput_samples)
-    parts = Parts(core, nodes, signer, History(core), receipts, throughput, quotas, shares)
+    parts = Parts(core, nodes, signer, History(core), receipts, throughput, quotas, shares, outlook)
     scheduler = Scheduler(parts, cleanup)
     core.reactions.listen(scheduler.recheck)
     transfers = Transfers(parts, scheduler, redaction, halts)
@@ -195,6 +196,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         quotas=quotas,
         receipts=receipts,
         shares=shares,
+        outlook=outlook,
         control=Control(parts, scheduler, transfers),
         submissions=Submissions(parts, scheduler, plans, transfers),
         cleanup=cleanup,

@@ -159,7 +159,12 @@ class _Sure:
         """Return who would have to give way, whoever needs most first; nobody when that all do is not enough."""
         ways, now = set(self._asked.path.ways), self._now
         found = [one for one in self._others if not ways.isdisjoint(one.path.ways)]
-        found.sort(key=lambda one: -one.promise.needs_bps(one.left_bits, now) if one.promise else 0)
+        # Who runs at other times is named only where that is not enough: it may have pushed somebody else into these.
+        found.sort(
+            key=lambda one: (
+                (not self._meets(one.promise), -one.promise.needs_bps(one.left_bits, now)) if one.promise else (True, 0)
+            )
+        )
 
         def is_enough(count: int) -> bool:
             return self._can_be_done(self._asked.deadline, found[:count])
@@ -168,6 +173,10 @@ class _Sure:
             return ()
         # That more go never makes it later, so half of what is in question is left out each time.
         return tuple(found[: bisect_left(range(1, len(found)), True, key=is_enough) + 1])  # noqa: FBT003 - what is looked for
+
+    def _meets(self, other: Promise) -> bool:
+        """Whether there is a time at which both may run."""
+        return other.begins < self._asked.deadline and self._asked.begins < other.deadline
 
     def _behind(self) -> _Found:
         """Return when everything is there behind all promises: one walk over open hours and over what changes."""

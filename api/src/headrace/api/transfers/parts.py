@@ -7,6 +7,7 @@ from headrace.api.policy.quotas import Quotas
 from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.history import History
+from headrace.api.transfers.outlook import Outlook
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.throughput import Throughput
@@ -24,3 +25,4 @@ class Parts:
     throughput: Throughput
     quotas: Quotas
     shares: Shares
+    outlook: Outlook

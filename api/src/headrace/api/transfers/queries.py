@@ -34,7 +34,7 @@ from headrace.api.transfers.receipts import earlier_receipts, receipt_view, span
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
 from headrace.api.transfers.transfer_steps import TransferStatus, kept_of
-from headrace.api.transfers.views import event_view, transfer_view
+from headrace.api.transfers.views import Live, event_view, transfer_view
 from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
 from headrace.client.text import same_already
@@ -424,8 +424,10 @@ class Transfers:
             for view, row in zip(views, facts.rows, strict=True)
         ]
 
-    def _live(self, row: TransferRow) -> m.Progress | None:
-        return self._scheduler.progress(row.id) if row.state not in m.END_STATES else None
+    def _live(self, row: TransferRow) -> Live:
+        if row.state in m.END_STATES:
+            return Live()
+        return Live(self._scheduler.progress(row.id), self._parts.outlook.why_late(row.id))
 
     async def _hidden(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> set[str]:
         """Return the transfers whose names are withheld from the caller."""

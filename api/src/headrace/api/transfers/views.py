@@ -1,5 +1,6 @@
 """From rows to the models that cross the doors."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from headrace.api.clock import full_minute
@@ -21,14 +22,24 @@ from headrace.guardrails import sized
 _MIN_AVERAGED_S = 0.001
 
 
-def transfer_view(
-    row: TransferRow, status: TransferStatus, caller: Principal, held: InForce, progress: m.Progress | None = None
-) -> m.Transfer:
-    """Show a transfer to a caller, whose class is in force in `held`; `progress` replaces what was stored last."""
-    shown = _of_now(status.state, progress or stored(m.Progress, row.progress))
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What is known of a transfer beyond the store."""
+
+    progress: m.Progress | None = None
+    """Replaces what was stored last."""
+    late: str = ""
+    """Why its promise would not be kept, of one that does not run."""
+
+
+def transfer_view(row: TransferRow, status: TransferStatus, caller: Principal, held: InForce, live: Live) -> m.Transfer:
+    """Show a transfer to a caller, whose class is in force in `held`."""
+    shown = _of_now(status.state, live.progress or stored(m.Progress, row.progress))
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
     ends = _ends(row, status, held, shown)
-    at_risk_because = _why_at_risk(row, held, shown, ends, row.ended or status.now)
+    at_risk_because = _why_at_risk(row, held, shown, ends, row.ended or status.now) or (
+        live.late if status.state in m.OPEN_STATES and status.state is not m.TransferState.RUNNING else ""
+    )
     return m.Transfer(
         id=row.id,
         plan=row.plan,
