@@ -6,10 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete
 from tests.servers.disk import mounted
 from tests.servers.site import Site
 from tests.service.test_transfers import SLOW_BPS, large_set, small_set
 
+from headrace.api.store.tables_work import ThroughputRow
 from headrace.client import models as m
 
 
@@ -72,3 +74,29 @@ async def test_after_a_full_disk_totals_are_those_of_the_plan_and_the_diagnosis_
         assert "1 file did not arrive: 1 `no_space`" in found.said
         assert "Free space" in found.remedy[0]
         await site.stop_node("right")
+
+
+@pytest.mark.anyio
+async def test_the_verdict_on_what_has_ended_outlasts_its_samples_and_a_restart_of_the_service(site: Site) -> None:
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.COMPLETE, ended.summary
+    found = await site.ada.port.diagnose(ended.id)
+    figures = {one.name: one.value for one in found.evidence}
+    assert figures["safe at its destination"] == ended.progress.bytes_durable > 0
+    assert figures["on average"] == ended.progress.average_bps
+    assert ended.active_s is not None
+    assert figures["its attempts took"] == pytest.approx(ended.active_s, abs=0.5)
+
+    queued = await site.ada.plan("lab:/set", "archive:/late", start=site.clock() + timedelta(hours=1))
+    never = await site.ada.submit(queued)
+    await site.ada.port.control(never.id, m.ControlRequest(action="cancel"))
+    await site.ada.end_of(never)
+    assert (await site.ada.port.diagnose(never.id)).said == "it was canceled before it began"
+
+    site.clock.shift += timedelta(days=9)
+    async with site.service.whole.core.database.write() as tx:
+        await tx.execute(delete(ThroughputRow))
+    await site.restart()
+    assert await site.ada.port.diagnose(ended.id) == found
+    assert (await site.ada.port.diagnose(never.id)).said == "it was canceled before it began"

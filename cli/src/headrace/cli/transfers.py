@@ -16,7 +16,7 @@ from headrace.cli.following import counted_line, ended, follow, show_failed
 from headrace.cli.quantities import as_flag, rate_bps
 from headrace.client import END_STATES
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size
+from headrace.client.text import bit_rate, byte_size, duration
 
 TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")]
 _LINES = 20
@@ -110,17 +110,28 @@ def diagnose(transfer: TransferName, *, json: Json = False) -> None:
     def work(command: Command) -> None:
         found = command.wait(command.headrace.diagnose(transfer))
         over = f" (measured over {found.measured_s:g} s)" if found.measured_s else ""
-        when = "" if found.live or not found.measured_s else "in its last attempt, "
+        measured = found.measured_s and found.limit is not m.Limit.NOT_RUNNING
+        when = "in its last attempt, " if measured and not found.live else ""
         command.out.say(f"{found.limit}: {when}{found.said}{over}")
-        rows = ((one.name, f"{one.value:g} {one.unit}".strip()) for one in found.evidence if one.unit != "b/s")
-        rates = ((one.name, bit_rate(int(one.value))) for one in found.evidence if one.unit == "b/s")
         if found.evidence:
-            command.out.show(table(("evidence", ""), (*rows, *rates)))
+            command.out.show(table(("evidence", ""), ((one.name, _figure(one)) for one in found.evidence)))
         for line in found.remedy:
             command.out.say(f"What helps: {line}")
         command.out.document(found)
 
     run(work, as_json=json)
+
+
+def _figure(one: m.Evidence) -> str:
+    match one.unit:
+        case "b/s":
+            return bit_rate(int(one.value))
+        case "B":
+            return byte_size(int(one.value))
+        case "s":
+            return duration(one.value)
+        case _:
+            return f"{one.value:g} {one.unit}".strip()
 
 
 def throughput(  # noqa: PLR0913 - one parameter a flag

@@ -34,6 +34,7 @@ from headrace.api.transfers.receipts import earlier_receipts, receipt_view, span
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.api.transfers.state_machine import RETRIED_STATES, Wish
 from headrace.api.transfers.transfer_steps import TransferStatus, kept_of
+from headrace.api.transfers.verdict_after import verdict_after
 from headrace.api.transfers.views import Live, event_view, transfer_view
 from headrace.api.transfers.ways import ways_to
 from headrace.client import models as m
@@ -285,10 +286,12 @@ class Transfers:
         state = m.TransferState(row.state)
         live = self._scheduler.diagnosis(row.id) if state is m.TransferState.RUNNING else None
         before = m.Diagnosis.model_validate_json(row.diagnosis) if row.diagnosis else None
-        if state in m.END_STATES or live is not None:
-            return live or before or at_rest_diagnosis(row.id, row.state, "it was over before anything was measured")
+        if live is not None:
+            return live
         # By the view, which leaves out what people wrote for people.
         shown = await self.view(caller, row)
+        if state in m.END_STATES:
+            return verdict_after(shown, before)
         opens = shown.starts if shown.hours is not None and state is m.TransferState.QUEUED else None
         if opens is not None and opens > self._parts.core.clock():
             reason = f"its hours open at {opens:%Y-%m-%d %H:%M} UTC"
