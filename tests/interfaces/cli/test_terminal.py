@@ -229,6 +229,20 @@ def test_health_names_nodes_that_are_away(script: Script, tmp_path: Path) -> Non
     assert "Away: dtn2 (`headrace nodes` says since when)." in Person("x", script.url, tmp_path).run("health").out
 
 
+def test_health_says_plainly_that_nothing_can_be_moved_while_no_node_is_attached(
+    script: Script, tmp_path: Path
+) -> None:
+    health = {"status": "ok", "version": "1", "nodes_attached": 0, "audit": "ok", "key": "k"}
+    script.answers = [answer(health), answer(health | {"nodes_attached": 2})]
+    said = Person("x", script.url, tmp_path).run("health")
+    assert said.code == 0
+    assert "is ok; no node is attached. Nothing can be planned or moved until one is:" in " ".join(said.out.split())
+    assert "`headrace node-token NAME`" in said.out
+    two = Person("x", script.url, tmp_path).run("health")
+    assert "is ok; 2 nodes are attached." in two.out
+    assert "until one is" not in two.out
+
+
 def test_health_says_that_everything_is_halted_and_how_that_ends(script: Script, tmp_path: Path) -> None:
     reason = "restored from a backup"
     health = {"status": "ok", "version": "1", "nodes_attached": 1, "audit": "ok", "key": "k", "halted": reason}

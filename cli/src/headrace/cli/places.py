@@ -17,6 +17,11 @@ from headrace.client.text import byte_size, plural, visible
 
 _INVITE: Final = "If nobody else may publish, an administrator invites one: headrace invite NAME --role policy_admin"
 """What whoever proposes alone does next."""
+_NO_NODE: Final = (
+    "Nothing can be planned or moved until one is: `headrace nodes` lists those that are away, `headrace serve --root` "
+    "exports a folder of the service's host, and `headrace node-token NAME` lets another host join."
+)
+"""What it means that no node is attached, which is no fault of the service."""
 PAGE = 1000
 """Names asked for at a time."""
 _RELEASED: Final = (
@@ -31,12 +36,14 @@ def health(*, json: Json = False) -> None:
 
     def work(command: Command) -> Exit:
         found = command.wait(command.headrace.health())
-        nodes = "1 node is" if found.nodes_attached == 1 else f"{found.nodes_attached} nodes are"
+        nodes = f"{found.nodes_attached or 'no'} {'nodes are' if found.nodes_attached > 1 else 'node is'} attached"
         if found.halted:
-            command.out.say(f"The service (version {found.version}) is up, and everything is halted; {nodes} attached.")
+            command.out.say(f"The service (version {found.version}) is up, and everything is halted; {nodes}.")
             command.out.say(f"Why: {visible(found.halted)}. Nothing is planned or started. {_RELEASED}")
         else:
-            command.out.say(f"The service (version {found.version}) is {found.status}; {nodes} attached.")
+            command.out.say(f"The service (version {found.version}) is {found.status}; {nodes}.")
+        if not found.nodes_attached:
+            command.out.say(_NO_NODE)
         if found.nodes_away:
             command.out.say(f"Away: {', '.join(found.nodes_away)} (`headrace nodes` says since when).")
         rows = ((c.code, visible(c.sentence), visible(c.what_to_do), local_time(c.since)) for c in found.causes)
