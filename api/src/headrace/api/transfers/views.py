@@ -5,6 +5,7 @@ from datetime import datetime
 
 from headrace.api.clock import full_minute
 from headrace.api.planning.schedule import Schedule, at_risk
+from headrace.api.policy.calendars import Together
 from headrace.api.policy.qos import InForce
 from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import NOT_PROMISED, TransferEventRow, TransferRow
@@ -125,13 +126,25 @@ def _why_at_risk(
     left = max(0, progress.bytes_total - progress.bytes_durable)
     schedule = Schedule(begins=max(now, row.starts or now), starts=None, hours=own, deadline=row.deadline)
     infeasible = schedule.infeasible(left, row.rate_ceiling_bps, hours)
-    if not infeasible and progress.eta_s is None and ends is not None and ends.earliest > row.deadline:
-        infeasible = f"by earlier transfers there it ends at {utc(full_minute(ends.earliest))} at the earliest"
+    if infeasible:
+        return infeasible
+    return _why_too_slow(row, row.deadline, hours, progress, ends, now)
+
+
+def _why_too_slow(  # noqa: PLR0913, PLR0917 - what it is judged by
+    row: TransferRow,
+    deadline: datetime,
+    hours: Together,
+    progress: m.Progress,
+    ends: m.ExpectedEnd | None,
+    now: datetime,
+) -> str:
+    """Say why it ends too late by what is measured of it, or by its plan's estimate before it runs; empty if not."""
+    if progress.eta_s is None and ends is not None and ends.earliest > deadline:
+        return f"by earlier transfers there it ends at {utc(full_minute(ends.earliest))} at the earliest"
     # What is left of the time at the present rate says nothing of one whose turn comes later.
     later = progress.share is not None and progress.share.kept_later
-    if not infeasible and not later and at_risk(row.deadline, hours, progress.eta_s, now):
-        return _why_late(row, progress)
-    return infeasible
+    return _why_late(row, progress) if not later and at_risk(deadline, hours, progress.eta_s, now) else ""
 
 
 def _why_late(row: TransferRow, progress: m.Progress) -> str:
