@@ -317,20 +317,23 @@ class DiagnosisView(View):
         )
 
 
+def _stands(transfer: m.Transfer) -> str:
+    progress = transfer.progress
+    said = f"Transfer {transfer.id} from {quoted(transfer.source)} to {quoted(transfer.destination)}"
+    if transfer.probe:
+        return f"{said} is a probe, which measures and copies nothing. It is {transfer.state}."
+    if transfer.state == m.TransferState.CANCELED:
+        return f"{said} is canceled: {stays(progress)}."
+    same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
+    files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}{same}"
+    safe = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}"
+    return f"{said} is {transfer.state}: {files}, {safe} copied and safe at the destination."
+
+
 def _transfer_summary(transfer: m.Transfer) -> str:
     """Say a transfer in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     progress = transfer.progress
-    said = f"Transfer {transfer.id} from {quoted(transfer.source)} to {quoted(transfer.destination)}"
-    same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
-    files = f"{progress.files_done:,} of {plural(progress.files_total, 'file')}{same}"
-    safe = (
-        f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)} copied and safe at the destination"
-    )
-    parts = [f"{said} is {transfer.state}: {files}, {safe}."]
-    if transfer.state == m.TransferState.CANCELED:
-        parts = [f"{said} is canceled: {stays(progress)}."]
-    if transfer.probe:
-        parts = [f"{said} is a probe, which measures and copies nothing. It is {transfer.state}."]
+    parts = [_stands(transfer)]
     if transfer.next_step.kind in {"retry", "resume", "plan_again"}:
         parts.append(visible(transfer.next_step.message))
     if transfer.state == m.TransferState.RUNNING and (progress.rate_bps or progress.eta_s is not None):
