@@ -1,13 +1,15 @@
-"""Let real transfers compete for a link on loopback, and plot who got what over time; or measure what a link costs.
+"""Let real transfers compete for a link, and plot who got what over time; or measure what a link costs.
 
-make lab-shares                                    2, 8 and 64 transfers: all scenarios
+make lab-shares                                  2, 8 and 64 transfers: all scenarios (round trips: as root)
 .venv/bin/python -m benchmarks.shares --scenarios equal:2 weights:3 --seconds 5
+.venv/bin/python -m benchmarks.shares --scenarios equal:8:400:1,20,50    400 Mb/s, behind 1, 20 and 50 ms in turn
 .venv/bin/python -m benchmarks.shares --cost 10    pairs of runs with and without a link that is never full
 .venv/bin/python -m benchmarks.shares --telemetry 10    pairs that tell of connections and stages, and do not
 
-Nodes are real (engine/crates/headrace-node/examples/shares.rs): TLS over loopback, the schedule, the journal; there is
-no disk. Shares are judged after the first second, by bytes that arrived. Data and plot are kept in `docs/benchmarks/`,
-unless `--out` says where.
+Nodes are real (engine/crates/headrace-node/examples/shares.rs): TLS, the schedule, the journal; there is no disk. They
+are on loopback; with round trips in hosts of a lab: the one whose link it is, and one behind each round trip. Shares
+are judged after the first second, by bytes that arrived; a link that is not used says nothing of them. Data and plot
+are kept in `docs/benchmarks/`, unless `--out` says where.
 """
 
 import argparse
@@ -35,25 +37,54 @@ SCENARIOS = (
     "changes:2",
     "ceiling:4",
     "inbound:4",
+    "equal:2:400:1,100",
+    "equal:8:400:1,20,50,100",
+    "equal:64:400:1,20,50,100",
+    "weights:12:400:1,20,50,100",
+    "mixed:8:400:1,20,50,100",
+    "inbound:8:400:1,20,50,100",
+    "inbound-weights:12:400:1,20,50,100",
+    "inbound-mixed:8:400:1,20,50,100",
 )
 SETTLED_S = 1.0
 WITHIN, JAIN, CEILING = 0.05, 0.98, 0.02
-MANY = 9
+USED = 0.9
+"""Where less of the link is used, something else than its schedule divides what there is."""
+MANY = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What is run: who competes for a link of which rate, and over which round trips."""
+
+    name: str
+    transfers: int
+    rate_bps: int
+    round_trips_ms: tuple[int, ...] = ()
+    """Of the hosts of a lab, which transfers take in turn; without any, nodes are on loopback."""
+
+    @classmethod
+    def read(cls, text: str, rate_mbps: int) -> "Scenario":
+        """Read `NAME:TRANSFERS[:MBPS[:MS,MS,...]]`."""
+        name, transfers, *more = text.split(":")
+        trips = more[1].split(",") if more[1:] else []
+        rate_bps = (int(more[0]) if more else rate_mbps) * 10**6
+        return cls(name, int(transfers), rate_bps, tuple(int(trip) for trip in trips))
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What is measured by pairs of runs, each a scenario and the rate of its link."""
+    """What is measured by pairs of runs."""
 
     name: str
     kept: str
-    without: tuple[str, int]
-    with_it: tuple[str, int]
+    without: Scenario
+    with_it: Scenario
 
 
-LINK = Cost("a link", "shares-cost", ("equal", 0), ("equal", 10**12))
+LINK = Cost("a link", "shares-cost", Scenario("equal", 4, 0), Scenario("equal", 4, 10**12))
 """Of a link that is never full: asking for turns."""
-TELEMETRY = Cost("telemetry", "telemetry-cost", ("silent", 0), ("told", 0))
+TELEMETRY = Cost("telemetry", "telemetry-cost", Scenario("silent", 4, 0), Scenario("told", 4, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +100,8 @@ class Contest:
     got: tuple[float, ...]
     used: float
     """Part of the link, or of the ceiling, that was used."""
+    round_trips_ms: tuple[int, ...] = ()
+    """Of each, in a lab."""
 
     @property
     def worst(self) -> float:
@@ -83,14 +116,21 @@ class Contest:
 
     @property
     def holds(self) -> bool:
-        """Whether everybody got its part, and the ceiling held."""
-        return self.worst <= WITHIN and self.jain >= JAIN and self.used <= 1 + CEILING
+        """Whether everybody got its part, of a link that was used, and the ceiling held."""
+        return self.worst <= WITHIN and self.jain >= JAIN and USED <= self.used <= 1 + CEILING
+
+    @property
+    def path(self) -> str:
+        """What lies between the nodes."""
+        trips = [f"{trip}" for trip in dict.fromkeys(self.round_trips_ms)]
+        return f"{', '.join(trips)} ms" if trips else "loopback"
 
     def row(self) -> str:
         """One line of the table."""
         return (
-            f"| {self.scenario} | {self.transfers} | {self.rate_bps / 1e6:.0f} Mb/s | {100 * self.worst:.1f} % "
-            f"| {self.jain:.4f} | {100 * self.used:.1f} % | {'yes' if self.holds else 'NO'} |"
+            f"| {self.scenario} | {self.path} | {self.transfers} | {self.rate_bps / 1e6:.0f} Mb/s "
+            f"| {100 * self.worst:.1f} % | {self.jain:.4f} | {100 * self.used:.1f} % "
+            f"| {'yes' if self.holds else 'NO'} |"
         )
 
 
@@ -101,7 +141,9 @@ def main() -> int:
     )
     parser.add_argument("--seconds", type=int, default=20, help="how long each scenario runs (default 20)")
     parser.add_argument("--rate-mbps", type=int, default=100, help="of the link (default 100)")
-    parser.add_argument("--scenarios", nargs="+", default=SCENARIOS, help="such as equal:8 or equal:8:400 (Mb/s)")
+    parser.add_argument(
+        "--scenarios", nargs="+", default=SCENARIOS, help="equal:8, equal:8:400 (Mb/s), equal:8:400:1,50 (ms)"
+    )
     parser.add_argument("--cost", type=int, default=0, help="measure this many pairs with and without a link instead")
     parser.add_argument("--telemetry", type=int, default=0, help="measure this many pairs with and without telemetry")
     parser.add_argument("--program", type=Path, default=PROGRAM, help="the example `shares`, built")
@@ -113,9 +155,7 @@ def main() -> int:
         return cost(arguments.program, arguments.telemetry, arguments.seconds, arguments.out, TELEMETRY)
     contests = []
     for scenario in arguments.scenarios:
-        name, transfers, *rate = scenario.split(":")
-        mbps = int(rate[0]) if rate else arguments.rate_mbps
-        contest = run(arguments.program, name, int(transfers), mbps * 10**6, arguments.seconds)
+        contest = run(arguments.program, Scenario.read(scenario, arguments.rate_mbps), arguments.seconds)
         print(contest.row(), flush=True)  # noqa: T201
         contests.append(contest)
     keep(arguments.out, "shares", [asdict(one) for one in contests])
@@ -130,21 +170,22 @@ def keep(out: Path, name: str, runs: Sequence[object]) -> None:
     (out / f"{name}.json").write_text(json.dumps(data) + "\n", encoding="utf-8")
 
 
-def lines_of(program: Path, scenario: str, transfers: int, rate_bps: int, seconds: int) -> list[dict[str, object]]:
+def lines_of(program: Path, scenario: Scenario, seconds: int) -> list[dict[str, object]]:
     """Run the program, and read what it says."""
-    said = subprocess.run(
-        [program, scenario, str(transfers), str(rate_bps), str(seconds)], stdout=subprocess.PIPE, text=True, check=True
-    )
+    figures = (scenario.transfers, scenario.rate_bps, seconds, *scenario.round_trips_ms)
+    said = subprocess.run([program, scenario.name, *map(str, figures)], stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in said.stdout.splitlines()]
 
 
-def run(program: Path, scenario: str, transfers: int, rate_bps: int, seconds: int) -> Contest:
+def run(program: Path, scenario: Scenario, seconds: int) -> Contest:
     """Run one scenario, and judge it."""
+    lines = lines_of(program, scenario, seconds)
     samples = [
         (float(str(line["seconds"])), [float(one) for one in line["bytes"]])  # type: ignore[attr-defined] # of JSON
-        for line in lines_of(program, scenario, transfers, rate_bps, seconds)
+        for line in lines
         if "bytes" in line
     ]
+    trips = next((line["round_trips_ms"] for line in lines if "round_trips_ms" in line), [])
     most = max(len(counts) for _, counts in samples)
     rates = []
     for (begin, before), (end, after) in itertools.pairwise(samples):
@@ -160,24 +201,25 @@ def run(program: Path, scenario: str, transfers: int, rate_bps: int, seconds: in
     judged = [sample for sample in judged if sample[0] >= judged[0][0] + SETTLED_S]
     (begin, before), (end, after) = judged[0], judged[-1]
     got = [(now - then) * 8 / (end - begin) for then, now in zip(before, after, strict=True)]
-    allowed = rate_bps / 2 if scenario == "ceiling" else rate_bps
-    weights = weights_of(scenario, most)
+    allowed = scenario.rate_bps / 2 if scenario.name == "ceiling" else scenario.rate_bps
+    weights = weights_of(scenario.name, most)
     total = sum(got)
     return Contest(
-        scenario=scenario,
-        transfers=transfers,
-        rate_bps=rate_bps,
+        scenario=scenario.name,
+        transfers=scenario.transfers,
+        rate_bps=scenario.rate_bps,
         seconds=tuple(round(at, 2) for at, _ in samples[1:]),
         mbit_per_s=tuple(rates),
         parts=tuple(round(total * weight / sum(weights)) for weight in weights),
         got=tuple(round(one) for one in got),
         used=round(total / allowed, 4),
+        round_trips_ms=tuple(trips),  # type: ignore[arg-type] # of JSON
     )
 
 
 def weights_of(scenario: str, transfers: int) -> list[float]:
     """Return what each is to get, relative to the others."""
-    if scenario == "weights":
+    if scenario.endswith("weights"):
         classes = [(1.0, 2.0, 4.0)[number % 3] for number in range(transfers)]
         return [weight / classes.count(weight) for weight in classes]
     if scenario == "changes":
@@ -192,8 +234,8 @@ def cost(program: Path, pairs: int, seconds: int, out: Path, what: Cost) -> int:
     for number in range(pairs):
         pair = {}
         both = (("without", what.without), ("with", what.with_it))
-        for side, (scenario, rate) in both if number % 2 else reversed(both):
-            lines = lines_of(program, scenario, 4, rate, seconds)
+        for side, scenario in both if number % 2 else reversed(both):
+            lines = lines_of(program, scenario, seconds)
             samples = [line for line in lines if "bytes" in line]
             moved = sum(samples[-1]["bytes"]) - sum(samples[0]["bytes"])  # type: ignore[call-overload] # of JSON
             wall, cpu = (float(str(lines[-1][name])) for name in ("wall_seconds", "cpu_seconds"))
@@ -223,12 +265,14 @@ def plot(contests: Sequence[Contest]) -> str:
             smooth = [[min(rates), statistics.median(rates), max(rates)] for rates in smooth]
             names = ["least", "median", "most"]
         else:
-            names = [f"transfer {number + 1}" for number in range(len(smooth[0]))]
+            trips = [f", {trip} ms" for trip in one.round_trips_ms] or [""] * len(smooth[0])
+            names = [f"transfer {number + 1}{trip}" for number, trip in enumerate(trips)]
         lines = {
             name: [(at, rates[number]) for at, rates in zip(one.seconds, smooth, strict=True)]
             for number, name in enumerate(names)
         }
-        title = f"{one.scenario}: Mb/s of {one.transfers} transfers on {one.rate_bps / 1e6:.0f} Mb/s"
+        over = f", {one.path}" if one.round_trips_ms else ""
+        title = f"{one.scenario}: Mb/s of {one.transfers} transfers on {one.rate_bps / 1e6:.0f} Mb/s{over}"
         panels.append(Panel(title, lines, "s"))
     return drawn(panels)
 

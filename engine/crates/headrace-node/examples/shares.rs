@@ -1,11 +1,15 @@
-//! Transfers without a disk that compete for a link on loopback: what `benchmarks/shares.py` runs.
+//! Transfers without a disk that compete for a link: what `benchmarks/shares.py` runs.
 //!
-//! `shares SCENARIO TRANSFERS RATE_BPS SECONDS`; a rate of 0 is no link at all. Prints a JSON line ten times a second: when, and the
-//! bytes that each had received; at the end one with the processor seconds of all. Scenarios: `equal`, `weights` (1, 2 and 4 in turn, as
-//! classes), `mixed` (equal, with streams and sizes of files in turn), `changes` (a priority comes at a third of the time and leaves at two
-//! thirds), `ceiling` (their class has half of the link), `inbound` (each from a node of its own, over the link of the destination), `silent`
+//! `shares SCENARIO TRANSFERS RATE_BPS SECONDS [ROUND_TRIP_MS ...]`; a rate of 0 is no link at all. Prints a JSON line ten times a second:
+//! when, and the bytes that each had received; at the end one with the processor seconds of all. Scenarios: `equal`, `weights` (1, 2 and 4 in
+//! turn, as classes), `mixed` (equal, with streams and sizes of files in turn), `changes` (a priority comes at a third of the time and leaves at
+//! two thirds), `ceiling` (their class has half of the link), `inbound` (each from a node of its own, over the link of the destination), `silent`
 //! (as `equal`, and nobody is asked in between how far they are) and `told` (as `silent`, and both ends tell of connections and stages as
 //! often as a node tells its service).
+//!
+//! Nodes are on loopback. With round trips they stand in hosts of a lab (which takes the root account): the one whose link it is, and one at
+//! the other end of each round trip, which transfers take in turn. `inbound-weights` and `inbound-mixed` are as their second word, over the
+//! link of the destination.
 
 #[path = "../tests/lab_support/mod.rs"]
 mod lab_support;
@@ -26,22 +30,33 @@ const TOLD_EACH: u32 = 2;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [scenario, transfers, rate, seconds] = &arguments[..] else {
-        panic!("shares SCENARIO TRANSFERS RATE_BPS SECONDS")
+    let [scenario, transfers, rate, seconds, trips @ ..] = &arguments[..] else {
+        panic!("shares SCENARIO TRANSFERS RATE_BPS SECONDS [ROUND_TRIP_MS ...]")
     };
+    let trips: Vec<u64> = trips
+        .iter()
+        .map(|trip| trip.parse().expect("milliseconds"))
+        .collect();
     let transfers: usize = transfers.parse().expect("how many");
     let rate: u64 = rate.parse().expect("a rate");
     let seconds: u64 = seconds.parse().expect("seconds");
     let over = match (rate, scenario.as_str()) {
         (0, _) => Over::Nothing,
-        (_, "inbound") => Over::Destination,
+        (_, scenario) if scenario.starts_with("inbound") => Over::Destination,
         _ => Over::Source,
     };
     let entrants: Vec<_> = (0..transfers)
-        .map(|number| entrant(scenario, number))
+        .map(|number| entrant(scenario, number, trips.len()))
         .collect();
     let sources = entrants.iter().map(|one| one.source).max().unwrap_or(1);
-    let contest = Contest::new(sources, over);
+    let contest = if trips.is_empty() {
+        Contest::new(sources, over)
+    } else {
+        let far = entrants.iter().map(|one| one.source.max(one.destination));
+        let trips_of_each: Vec<_> = far.map(|far| trips[usize::from(far) - 1]).collect();
+        say(&json!({"round_trips_ms": trips_of_each}));
+        Contest::over_trips(&trips, over)
+    };
     let ceiling = (scenario == "ceiling").then_some(rate / 2);
     contest.set_link(
         rate.max(1),
@@ -86,19 +101,28 @@ fn main() {
     // The process ends, and everything with it.
 }
 
-fn entrant(scenario: &str, number: usize) -> Entrant {
+/// Who comes as this number; with round trips, the other end of one of them.
+fn entrant(scenario: &str, number: usize, trips: usize) -> Entrant {
     let turn = |of: &[u64]| of[number % of.len()];
-    let source = if scenario == "inbound" {
-        u8::try_from(number + 1).expect("few nodes")
-    } else {
-        1
+    let inbound = scenario.starts_with("inbound");
+    let mixed = scenario.ends_with("mixed");
+    let weights = scenario.ends_with("weights");
+    // Four round trips meet each of three weights by themselves, and each of four numbers of streams by this.
+    let trip = if mixed { number + number / 4 } else { number };
+    let far = match trips {
+        0 if inbound => number,
+        0 => 0,
+        trips => trip % trips,
     };
-    let mixed = scenario == "mixed";
+    let far = u8::try_from(far + 1).expect("few nodes");
+    let (source, destination) = if inbound { (far, 1) } else { (1, far) };
     Entrant {
         source,
-        class: match scenario {
-            "weights" => ["one", "two", "four"][number % 3],
-            _ => "bulk",
+        destination,
+        class: if weights {
+            ["one", "two", "four"][number % 3]
+        } else {
+            "bulk"
         },
         streams: if mixed {
             u16::try_from(turn(&[1, 4, 2, 8])).expect("few")

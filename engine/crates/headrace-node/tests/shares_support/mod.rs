@@ -1,4 +1,4 @@
-//! Transfers without a disk between data planes on loopback, which compete for links.
+//! Transfers without a disk between data planes, which compete for links: on loopback, or in hosts of a lab.
 
 #![allow(dead_code, reason = "tests and the example use their part each")]
 
@@ -11,6 +11,7 @@ use headrace_core::name::RelPath;
 use headrace_core::shares::{Links, TransferShare};
 use headrace_io::root::Root;
 use headrace_io::tls::Identity;
+use headrace_lab::{Lab, enter};
 use headrace_node::session::{
     AttemptHandle, AttemptSpec, DataPlane, Peer, Role, Settings, StopReason, Tuning, start,
 };
@@ -19,14 +20,22 @@ use serde_json::json;
 use crate::lab_support::NoDisk;
 use crate::session_support::{node_key, root_of, ticket, verified};
 
-/// The node that everything goes to.
+/// The first node that something goes to.
 const DESTINATION: u8 = 90;
+/// The one lab of this process, whose folder is its own.
+const LAB: &str = "shares";
+/// The largest packet of its lines.
+const PACKET_BYTES: u16 = 1500;
+/// Its first host: the one whose link it is.
+const NEAR: usize = 0;
 
 /// Who takes part in a contest.
 #[derive(Debug, Clone)]
 pub(crate) struct Entrant {
     /// Which node it starts at, from 1.
     pub(crate) source: u8,
+    /// Which node it goes to, from 1.
+    pub(crate) destination: u8,
     pub(crate) class: &'static str,
     pub(crate) weight: u32,
     pub(crate) guaranteed_bps: u64,
@@ -39,6 +48,7 @@ impl Default for Entrant {
     fn default() -> Self {
         Self {
             source: 1,
+            destination: 1,
             class: "bulk",
             weight: 1,
             guaranteed_bps: 0,
@@ -75,11 +85,57 @@ pub(crate) enum Over {
 
 /// Nodes, and what they share.
 pub(crate) struct Contest {
-    sources: Vec<DataPlane>,
-    destination: DataPlane,
+    sources: Vec<Node>,
+    destinations: Vec<Node>,
     over: Over,
     root: Arc<Root>,
     folder: tempfile::TempDir,
+    /// The last: nodes end before their hosts.
+    hosts: Option<Hosts>,
+}
+
+/// A node, and which host it stands in where there are hosts.
+struct Node {
+    plane: DataPlane,
+    host: usize,
+}
+
+/// Hosts of a lab: one without a way of its own, then one for each round trip.
+struct Hosts {
+    lab: Lab,
+    folder: tempfile::TempDir,
+}
+
+impl Hosts {
+    fn new(round_trips_ms: &[u64]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let far = round_trips_ms
+            .iter()
+            .enumerate()
+            .map(|(number, trip)| format!("far-{number}:rtt={trip}ms"));
+        let hosts: Vec<_> = std::iter::once("near".to_owned())
+            .chain(far)
+            .map(|text| text.parse().expect("a host"))
+            .collect();
+        let lab = Lab::start(folder.path(), LAB, &hosts, PACKET_BYTES).expect("a lab");
+        Self { lab, folder }
+    }
+
+    fn address(&self, host: usize) -> &str {
+        &self.lab.state().hosts[host].address
+    }
+
+    /// Do this in a host: sockets that it opens are there, and so is whatever the threads do that it starts.
+    fn inside<T: Send>(&self, host: usize, work: impl FnOnce() -> T + Send) -> T {
+        let name = &self.lab.state().hosts[host].name;
+        std::thread::scope(|scope| {
+            let inside = scope.spawn(|| {
+                enter(self.folder.path(), LAB, name).expect("it is entered");
+                work()
+            });
+            inside.join().expect("it is done")
+        })
+    }
 }
 
 /// A transfer that runs.
@@ -89,28 +145,60 @@ pub(crate) struct Run {
 }
 
 impl Contest {
+    /// Nodes on loopback: so many sources, and one destination.
     pub(crate) fn new(sources: u8, over: Over) -> Self {
+        let (sources, destination) = (vec![NEAR; usize::from(sources)], vec![NEAR]);
+        Self::between(&sources, &destination, over, None)
+    }
+
+    /// Nodes in hosts of a lab: the one whose link it is, and at the other end of each of these round trips one.
+    pub(crate) fn over_trips(round_trips_ms: &[u64], over: Over) -> Self {
+        let far: Vec<_> = (NEAR + 1..).take(round_trips_ms.len()).collect();
+        let (sources, destinations) = match over {
+            Over::Destination => (far, vec![NEAR]),
+            Over::Source | Over::Nothing => (vec![NEAR], far),
+        };
+        let hosts = Hosts::new(round_trips_ms);
+        Self::between(&sources, &destinations, over, Some(hosts))
+    }
+
+    fn between(
+        sources: &[usize],
+        destinations: &[usize],
+        over: Over,
+        hosts: Option<Hosts>,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let settings = Settings {
             max_attempts: 256,
             ..Settings::default()
         };
-        let plane = |seed, listen: Option<&str>| {
+        let node = |seed, host, listens: bool| {
             let identity = Identity::new(&node_key(seed)).expect("an identity");
-            let listen = listen.map(|address| address.parse().expect("an address"));
+            let address = hosts.as_ref().map_or("127.0.0.1", |hosts| hosts.address(host));
+            let listen = listens.then(|| format!("{address}:0").parse().expect("an address"));
             // How many files of which size, the path of a transfer says.
             let storages = Arc::new(NoDisk {
                 files: 0,
                 file_bytes: 0,
             });
-            DataPlane::start_on(identity, listen, settings, storages).expect("a data plane")
+            let begin = || DataPlane::start_on(identity, listen, settings, storages);
+            let plane = inside(hosts.as_ref(), host, begin).expect("a data plane");
+            Node { plane, host }
         };
         Self {
-            sources: (1..=sources).map(|seed| plane(seed, None)).collect(),
-            destination: plane(DESTINATION, Some("127.0.0.1:0")),
+            sources: (1..)
+                .zip(sources)
+                .map(|(seed, host)| node(seed, *host, false))
+                .collect(),
+            destinations: (DESTINATION..)
+                .zip(destinations)
+                .map(|(seed, host)| node(seed, *host, true))
+                .collect(),
             over,
             root: root_of(folder.path(), Access::Delete),
             folder,
+            hosts,
         }
     }
 
@@ -123,17 +211,22 @@ impl Contest {
             Over::Nothing => {}
             Over::Source => {
                 for node in &self.sources {
-                    node.set_links(&links);
+                    node.plane.set_links(&links);
                 }
             }
-            Over::Destination => self.destination.set_links(&links),
+            Over::Destination => {
+                for node in &self.destinations {
+                    node.plane.set_links(&links);
+                }
+            }
         }
     }
 
     /// Let one begin; `number` is its own.
     pub(crate) fn enter(&self, number: usize, entrant: &Entrant) -> Run {
         let files = (1_u64 << 40) / entrant.file_bytes;
-        let mut ticket = ticket(entrant.source, DESTINATION);
+        let to = DESTINATION + entrant.destination - 1;
+        let mut ticket = ticket(entrant.source, to);
         ticket.transfer = format!("tr_{number}").parse().expect("an id");
         ticket.rate_ceiling_bps = entrant.ceiling_bps;
         let path = |text: String| RelPath::from_bytes(text.as_bytes()).expect("a path");
@@ -154,24 +247,36 @@ impl Contest {
             },
         };
         let root = || Arc::clone(&self.root);
-        let waits = spec(DESTINATION, Role::Destination(root()), Peer::Await);
-        let destination = start(&self.destination, waits).expect("the destination starts");
-        let address = self.destination.address().expect("it listens");
+        let waits = spec(to, Role::Destination(root()), Peer::Await);
+        let node = &self.destinations[usize::from(entrant.destination) - 1];
+        let destination = self.start(node, waits);
+        let address = node.plane.address().expect("it listens");
         let dials = spec(
             entrant.source,
             Role::Source(root()),
             Peer::Dial(vec![address]),
         );
-        let source = &self.sources[usize::from(entrant.source) - 1];
-        let source = start(source, dials).expect("the source starts");
+        let source = self.start(&self.sources[usize::from(entrant.source) - 1], dials);
         Run {
             source,
             destination,
         }
     }
 
+    fn start(&self, node: &Node, spec: AttemptSpec) -> AttemptHandle {
+        inside(self.hosts.as_ref(), node.host, || start(&node.plane, spec)).expect("it starts")
+    }
+
     fn state(&self, node: u8) -> PathBuf {
         self.folder.path().join(format!("state-{node}"))
+    }
+}
+
+/// Do this in a host of the lab, or here where there is none.
+fn inside<T: Send>(hosts: Option<&Hosts>, host: usize, work: impl FnOnce() -> T + Send) -> T {
+    match hosts {
+        Some(hosts) => hosts.inside(host, work),
+        None => work(),
     }
 }
 
