@@ -175,7 +175,9 @@ impl Contest {
         };
         let node = |seed, host, listens: bool| {
             let identity = Identity::new(&node_key(seed)).expect("an identity");
-            let address = hosts.as_ref().map_or("127.0.0.1", |hosts| hosts.address(host));
+            let address = hosts
+                .as_ref()
+                .map_or("127.0.0.1", |hosts| hosts.address(host));
             let listen = listens.then(|| format!("{address}:0").parse().expect("an address"));
             // How many files of which size, the path of a transfer says.
             let storages = Arc::new(NoDisk {
