@@ -4,14 +4,16 @@ make lab-verdicts                               each bottleneck and pairs of the
 .venv/bin/python -m benchmarks.verdicts --seed tuning --each 1 --pairs 0 --only loss path
 
 The hosts are those of `headrace lab`; disks are loop devices that the kernel limits (blk-throttle), processors and
-socket memory are limited by control groups of version 1. Needs root. Data and table are kept in
-`docs/benchmarks/`, unless `--out` says where. It shares its machine, so that only verdicts and ratios count.
+socket memory are limited by control groups of version 1: of the node alone, never of the machine. Needs root. Data
+and table are kept in `docs/benchmarks/`, unless `--out` says where. It shares its machine, so that only verdicts and
+ratios count.
 """
 
 import argparse
 import asyncio
 import json
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -30,7 +32,7 @@ from benchmarks.verdicts.report import Result, table, wrong
 
 REPOSITORY = Path(__file__).parents[2]
 AT_ONCE = 31
-"""Runs of one lab: each has two of its 64 hosts. The engine's threads stay in the lab in which they began."""
+"""Runs of one lab that move data: each has two of its 64 hosts. The engine's threads stay where they began."""
 LEAST_RIGHT = 0.95
 
 
@@ -47,14 +49,16 @@ def main() -> int:
     parser.add_argument("--memory", type=Path, default=Path("/dev/shm"), help="a folder in memory (default /dev/shm)")  # noqa: S108
     parser.add_argument("--out", type=Path, default=REPOSITORY / "docs" / "benchmarks", help="folder for the data")
     arguments = parser.parse_args()
+    # A run that is told to end takes back what it planted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     seed = arguments.seed or f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
     plants = drawn(seed, arguments.each, arguments.pairs, frozenset(arguments.only))
     results: list[Result] = []
-    if not 0 < len(plants) <= AT_ONCE:
-        parser.error(f"{len(plants)} runs; one lab takes 1 to {AT_ONCE}: use another seed for more")
+    if not plants or len(_moving(plants)) > AT_ONCE:
+        parser.error(f"{len(_moving(plants))} runs; one lab takes 1 to {AT_ONCE}: use another seed for more")
     folder = Path(tempfile.mkdtemp(prefix="headrace-verdicts-", dir=arguments.memory))
     try:
-        with every_congestion_control(), lab("hub", *_hosts(plants)) as (hub, *hosts), hub.entered():
+        with every_congestion_control(), lab("hub", *_hosts(_moving(plants))) as (hub, *hosts), hub.entered():
             every = run_all(folder, plants, hub, hosts, remedies=not arguments.no_remedies)
             asyncio.run(_collected(every, results, lambda: keep(arguments.out, seed, results)))
     finally:
@@ -82,6 +86,11 @@ async def _collected(every: AsyncIterator[Result], results: list[Result], told: 
         told()
 
 
+def _moving(plants: list[Plant]) -> list[Plant]:
+    """Return those that need hosts of their own: what waits for its hours moves nothing, and has the first ones."""
+    return [plant for plant in plants if not plant.shut] or plants[:1]
+
+
 def _hosts(plants: list[Plant]) -> list[str]:
     """Of each run a source behind the line, then of each a destination."""
     sources = [
@@ -96,12 +105,15 @@ async def run_all(
     folder: Path, plants: list[Plant], hub: Host, hosts: Sequence[Host], *, remedies: bool
 ) -> AsyncIterator[Result]:
     """Run these, one after another, under one service."""
+    half = len(hosts) // 2
     pairs = [
         {SOURCE: source, DESTINATION: destination}
-        for source, destination in zip(hosts[: len(plants)], hosts[len(plants) :], strict=True)
+        for source, destination in zip(hosts[:half], hosts[half:], strict=True)
     ]
+    own = iter(pairs)
     async with opened(folder, hub, pairs[0]) as house:
-        for plant, pair in zip(plants, pairs, strict=True):
+        for plant in plants:
+            pair = pairs[0] if plant.shut else next(own)
             await house.place(plant, pair)
             seen = await house.move(plant)
             now = await followed(house, plant, seen.live) if remedies and len(plant.right) == 1 else None

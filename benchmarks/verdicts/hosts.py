@@ -12,6 +12,8 @@ from typing import Final
 _GROUPS: Final = Path("/sys/fs/cgroup")
 _PERIOD_US: Final = 250_000
 _MIN_QUOTA_US: Final = 1000
+_SOCKET_BYTES: Final = 1 << 32
+"""More than the sockets of a node ever hold. Only those made under a limit count, so that there always is one."""
 
 
 def run(*words: str, limit_s: float = 60) -> str:
@@ -85,30 +87,43 @@ def every_congestion_control() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The control group (version 1) of one node, for its processor time."""
+    """The control groups (version 1) of one node, for its processor time and the memory of its sockets."""
 
     name: str
 
     @property
     def words(self) -> tuple[str, ...]:
         """Words before a command that put it there."""
-        file = _GROUPS / "cpu" / self.name / "cgroup.procs"
-        return ("sh", "-c", f'echo $$ > {file}; exec "$@"', "sh")
+        enter = "; ".join(f"echo $$ > {folder / 'cgroup.procs'}" for folder in self.folders)
+        return ("sh", "-c", f'{enter}; exec "$@"', "sh")
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the kernel shows it."""
+        return _GROUPS / "cpu" / self.name, _GROUPS / "memory" / self.name
 
     def cpus(self, count: float) -> None:
         """Give it so many processors, 0 for all."""
         quota = max(_MIN_QUOTA_US, int(count * _PERIOD_US)) if count else -1
         (_GROUPS / "cpu" / self.name / "cpu.cfs_quota_us").write_text(str(quota), encoding="ascii")
 
+    def sockets(self, size_bytes: int) -> None:
+        """Let all its TCP sockets hold so much memory, 0 for as much as they want."""
+        file = _GROUPS / "memory" / self.name / "memory.kmem.tcp.limit_in_bytes"
+        file.write_text(str(size_bytes or _SOCKET_BYTES), encoding="ascii")
+
 
 @contextmanager
 def group(name: str) -> Iterator[Group]:
-    """Make a node's group; it is removed once the node has ended."""
-    folder = _GROUPS / "cpu" / name
-    folder.mkdir()
+    """Make a node's groups; they are removed once the node has ended."""
+    made = Group(name)
+    for folder in made.folders:
+        folder.mkdir()
     try:
-        (folder / "cpu.cfs_period_us").write_text(str(_PERIOD_US), encoding="ascii")
-        yield Group(name)
+        (_GROUPS / "cpu" / name / "cpu.cfs_period_us").write_text(str(_PERIOD_US), encoding="ascii")
+        made.sockets(0)
+        yield made
     finally:
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+        for folder in made.folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()

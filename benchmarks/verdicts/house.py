@@ -78,11 +78,13 @@ class House:
         # Only now: with little processor time they are slow to start.
         self.groups[SOURCE].cpus(plant.source_cpus)
         self.groups[DESTINATION].cpus(plant.destination_cpus)
+        self.groups[DESTINATION].sockets(plant.destination_socket_bytes)
 
     async def leave(self) -> None:
         """End the nodes, and take back what was planted."""
         for group_ in self.groups.values():
             group_.cpus(0)
+            group_.sockets(0)
         self.disks[SOURCE].limit("read", 0)
         self.disks[DESTINATION].limit("write", 0)
         for process in self.processes.values():

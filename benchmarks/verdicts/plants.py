@@ -35,6 +35,8 @@ class Plant:
     source_cpus: float = 0.0
     """Processors that a node gets; 0 for all."""
     destination_cpus: float = 0.0
+    destination_socket_bytes: int = 0
+    """What all TCP sockets of the destination may hold; 0 for as much as they want."""
     streams: int = 0
     """Most data connections; 0 for the default."""
     ceiling_bps: int = 0
@@ -74,6 +76,18 @@ def receive_window(draw: Draw) -> Plant:
     sysctls = {"net.ipv4.tcp_rmem": f"4096 {min(size, 131072)} {size}"}
     return _plant(
         "receive_window", round_trip_ms=rtt, destination_sysctls=sysctls, values={"tcp_rmem": size, "rtt_ms": rtt}
+    )
+
+
+def socket_memory(draw: Draw) -> Plant:
+    """Let a control group hold less memory for the destination's sockets than a path takes, half for content."""
+    rate, rtt = _mixed(draw, 15e6, 60e6), _mixed(draw, 40, 120)
+    size = int(2 * rate / 8 * rtt / 1000)
+    return _plant(
+        "socket_memory",
+        round_trip_ms=rtt,
+        destination_socket_bytes=size,
+        values={"bps": rate, "socket_bytes": size, "rtt_ms": rtt},
     )
 
 
@@ -175,6 +189,7 @@ SINGLE: Final[tuple[Callable[[Draw], Plant], ...]] = (
     few_streams,
     stalled,
     hours,
+    socket_memory,
 )
 _RATED: Final = (source_storage, destination_storage, path, ceiling)
 """Bottlenecks whose rate is known: of two, the slower one is right."""

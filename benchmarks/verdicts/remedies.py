@@ -1,5 +1,6 @@
 """Do what a verdict advises, literally where it gives commands."""
 
+import re
 from dataclasses import replace
 
 from benchmarks.verdicts.hosts import run
@@ -24,6 +25,7 @@ async def followed(house: House, plant: Plant, said: m.Diagnosis) -> Plant | Non
         limit.SOURCE_CPU: lambda: _more_cpus(house, plant, SOURCE),
         limit.DESTINATION_CPU: lambda: _more_cpus(house, plant, DESTINATION),
         limit.CEILING: lambda: replace(plant, ceiling_bps=0),
+        limit.SOCKET_MEMORY: lambda: _more_for_sockets(house, plant, said.remedy),
         limit.FILE_COST: lambda: replace(plant, folder=PACKED),
     }
     if said.limit is limit.FEW_STREAMS:
@@ -45,3 +47,11 @@ def _faster(house: House, plant: Plant, side: str) -> Plant:
 def _more_cpus(house: House, plant: Plant, node: str) -> Plant:
     house.groups[node].cpus(0)
     return plant
+
+
+def _more_for_sockets(house: House, plant: Plant, remedy: list[str]) -> Plant:
+    """Give sockets as much more as the remedy says."""
+    more = next(int(found[1]) for line in remedy if (found := re.search(r"container by (\d+) bytes", line)))
+    size = plant.destination_socket_bytes + more if plant.destination_socket_bytes else 0
+    house.groups[DESTINATION].sockets(size)
+    return replace(plant, destination_socket_bytes=size)

@@ -192,3 +192,33 @@ async def test_a_move_ends_with_how_many_sources_it_deleted(site: Site) -> None:
     ended = await site.ada.end_of(await site.ada.submit(await site.ada.confirm(plan)))
     assert ended.state is m.TransferState.COMPLETE, ended.summary
     assert (ended.progress.sources_deleted, ended.progress.sources_kept, ended.progress.deleted) == (3, 0, 0)
+
+
+def connection(**figures: int) -> SimpleNamespace:
+    """Return a connection as the hub tells it: what is not said is 0."""
+    counts = "stream mss_bytes sent_packets retransmits send_window_bytes receive_window_bytes"
+    times = "age rtt min_rtt busy rwnd_limited sndbuf_limited cpu cpu_wait"
+    usual = dict.fromkeys([*counts.split(), *(f"{name}_us" for name in times.split())], 0)
+    return SimpleNamespace(congestion_control="bbr", **usual | figures)
+
+
+def test_windows_that_are_shut_between_two_samples_are_told_as_memory_pressure_with_what_sockets_lack() -> None:
+    one = run()
+    for report in range(41):
+        # Samples are a second apart: pressure shows in none of them.
+        shut, micros = report % 4 in {1, 2}, report * S // 4
+        sends = connection(
+            mss_bytes=1448, min_rtt_us=50_000, busy_us=micros, rwnd_limited_us=micros // 5, send_window_bytes=400_000
+        )
+        source, destination = side(), side()
+        source.flows = [sends]
+        destination.flows = [connection(receive_window_bytes=5_792 if shut else 400_000)]
+        event = told(source, destination, files_total=10, bytes_total=2**40, bytes_received=report * 10**6)
+        one.note_progress(event, NOW + timedelta(seconds=report / 4))
+    for found in (one.diagnosis, one.whole()):
+        assert found is not None
+        assert (found.limit, found.where) == (m.Limit.SOCKET_MEMORY, "destination"), found.said
+        shown = {piece.name: (piece.value, piece.unit) for piece in found.evidence}
+        assert shown["receive windows shut"] == (50, "%")
+        assert "by 1024 pages of 4 KiB" in found.remedy[0]
+        assert "by 4194304 bytes" in found.remedy[0]

@@ -12,11 +12,11 @@ REPOSITORY = Path(__file__).parents[2]
 PROFILE = os.environ.get("CARGO_PROFILE", "dev")
 PROGRAM = REPOSITORY / "engine/target" / ("debug" if PROFILE == "dev" else PROFILE) / "headrace-node"
 GROUPS = Path("/sys/fs/cgroup")
-LIMITS = (GROUPS / "cpu/cpu.cfs_quota_us", GROUPS / "blkio/blkio.throttle.read_bps_device")
+LIMITS = (GROUPS / "memory/memory.kmem.tcp.limit_in_bytes", GROUPS / "blkio/blkio.throttle.read_bps_device")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the root account makes network namespaces")
-@pytest.mark.skipif(not LIMITS[1].exists(), reason="control groups of version 1 with blkio are not mounted")
+@pytest.mark.skipif(not all(file.exists() for file in LIMITS), reason="control groups of version 1 are not mounted")
 @pytest.mark.skipif(PROFILE != "ci" and not PROGRAM.exists(), reason="`tests/run.sh engine` builds the node")
 @pytest.mark.timeout(300)
 def test_a_slow_disk_and_a_ceiling_are_named_and_no_longer_once_the_advice_is_followed(tmp_path: Path) -> None:

@@ -146,6 +146,26 @@ PLANTED = [
         "tcp_mem",
     ),
     Planted(
+        "kernel memory pressure that comes and goes, so that a window is open when it is looked at last",
+        seen(SENDS, RECEIVES, each=flow(rwnd_limited=S, retransmits=200), windows_seen=100, windows_shut=40),
+        Limit.SOCKET_MEMORY,
+        "destination",
+        "the memory of its container by",
+    ),
+    Planted(
+        "a small receive buffer that once overflowed, which is no pressure",
+        seen(SENDS, RECEIVES, each=flow(rwnd_limited=4 * S, send_window=250_000), windows_seen=100, windows_shut=10),
+        Limit.RECEIVE_WINDOW,
+        "destination",
+        "tcp_rmem",
+    ),
+    Planted(
+        "losses, while windows were shut that nobody waited for",
+        seen(SENDS, RECEIVES, each=flow(rwnd_limited=S // 10, retransmits=200), windows_seen=100, windows_shut=40),
+        Limit.LOSS,
+        "network",
+    ),
+    Planted(
         "a small send buffer",
         seen(SENDS, RECEIVES, each=flow(sndbuf_limited=3 * S)),
         Limit.SEND_BUFFER,

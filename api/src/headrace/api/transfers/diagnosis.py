@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, Literal
 
 from headrace.api.transfers.advice import ADVICE
-from headrace.api.transfers.samples import Between
+from headrace.api.transfers.samples import SHUT_PACKETS, Between
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural
 
@@ -38,8 +38,12 @@ _QUEUED: Final = 1.5
 _LONG_MS: Final = 5.0
 _SMALL_BYTES: Final = 256 * 1024
 _MANY_FILES: Final = 20
-_SHUT_PACKETS: Final = 8
-"""The kernel leaves 4 packets of a receive window under memory pressure, which is less than any buffer allows."""
+_HELD: Final = 0.1
+"""The same where windows are shut now and then: between, packets that the receiver dropped hold the sender."""
+_SHUT: Final = 0.2
+"""Share of shut ones of the receive windows that were told from which on that is memory pressure."""
+_LEAST_WINDOW: Final = 32 * 1024
+_PAGE_BYTES: Final = 4096
 _FEW: Final = 4
 _ROUND: Final = 10
 """From here on figures are said without a fraction."""
@@ -324,30 +328,57 @@ def _encrypting(seen: Between) -> m.Diagnosis | None:
     return None
 
 
+def _socket_memory(seen: Between) -> m.Diagnosis | None:
+    """Say that windows are shut: less than any buffer allows, so that it is memory that all sockets share."""
+    limited = _window_share(seen)
+    known, shut = seen.after.windows
+    window = max((flow.send_window for flow in seen.after.source.flows.values()), default=0)
+    mss = max((flow.mss for flow in seen.after.source.flows.values()), default=0)
+    all_shut = 0 < window <= SHUT_PACKETS * mss and 0 < known == shut
+    if not (all_shut and limited >= _LIMITED) and not (seen.shut_share >= _SHUT and limited >= _HELD):
+        return None
+    left = [flow.receive_window for flow in seen.after.destination.flows.values() if flow.receive_window]
+    # Windows that open now and then are larger than what they carry: no measure of what is lacking.
+    more = _window_needs(seen, _LEAST_WINDOW) * max(1, len(seen.after.source.flows))
+    evidence = [
+        _share("sender waits for the receive window", limited),
+        _share("receive windows shut", max(seen.shut_share, shut / max(1, known))),
+        m.Evidence(name="smallest receive window now", value=min(left, default=0), unit="B"),
+        m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
+        _rate(seen),
+    ]
+    said = f"the kernel of the destination shuts receive windows to {SHUT_PACKETS} packets or less: TCP memory pressure"
+    remedy = (
+        f"at the destination: give sockets {byte_size(more)} more: raise each figure of net.ipv4.tcp_mem by "
+        f"{more // _PAGE_BYTES} pages of 4 KiB, or the memory of its container by {more} bytes, or end what fills "
+        "sockets; `headrace doctor` has the host's figures"
+    )
+    return _said(Limit.SOCKET_MEMORY, "destination", said, evidence, remedy)
+
+
+def _window_share(seen: Between) -> float:
+    """Return for how much of its busy time the sender waited for the receive window."""
+    return seen.flow_sum("rwnd_limited") / max(1, seen.flow_sum("busy"))
+
+
+def _window_needs(seen: Between, window: int) -> int:
+    """Return the buffer of each connection that carries some times more over this round trip, and twice this window."""
+    each = seen.rate_bps / max(1, len(seen.after.source.flows))
+    return _power_of_two(max(2 * window, int(2 * _WIDER * each / 8 * seen.rtt_ms / 1000)) * 2)
+
+
 def _receive_window(seen: Between) -> m.Diagnosis | None:
-    limited = seen.flow_sum("rwnd_limited") / max(1, seen.flow_sum("busy"))
+    limited = _window_share(seen)
     if limited < _LIMITED:
         return None
-    flows = seen.after.source.flows.values()
-    window = max((flow.send_window for flow in flows), default=0)
-    mss = max((flow.mss for flow in flows), default=0)
-    allowed = max((flow.receive_window for flow in seen.after.destination.flows.values()), default=0)
+    window = max((flow.send_window for flow in seen.after.source.flows.values()), default=0)
     evidence = [
         _share("sender waits for the receive window", limited),
         m.Evidence(name="receive window", value=window, unit="B"),
         m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
         _rate(seen),
     ]
-    shut = _SHUT_PACKETS * mss
-    if 0 < window <= shut and 0 < allowed <= shut:
-        said = f"the kernel of the destination shut the receive window to {byte_size(window)}: TCP memory pressure"
-        remedy = (
-            "at the destination: compare `mem` in /proc/net/sockstat with /proc/sys/net/ipv4/tcp_mem (pages), raise "
-            "net.ipv4.tcp_mem or its container's memory, and end what fills sockets; `headrace doctor` has the figures"
-        )
-        return _said(Limit.SOCKET_MEMORY, "destination", said, evidence, remedy)
-    each = seen.rate_bps / max(1, len(flows))
-    needs = _power_of_two(max(2 * window, int(2 * _WIDER * each / 8 * seen.rtt_ms / 1000)) * 2)
+    needs = _window_needs(seen, window)
     said = f"a receive window of {byte_size(window)} over {seen.rtt_ms:.3g} ms carries no more than that in each stream"
     remedy = f"at the destination: sysctl -w net.ipv4.tcp_rmem='4096 131072 {needs}'; or more streams"
     return _said(Limit.RECEIVE_WINDOW, "destination", said, evidence, remedy)
@@ -430,6 +461,7 @@ _RULES: Final[tuple[_Rule, ...]] = (
     _source_storage,
     _hashing,
     _encrypting,
+    _socket_memory,
     _receive_window,
     _send_buffer,
     _loss,

@@ -197,6 +197,9 @@ class Run:
     """What they told of connections and stages."""
     first: Sample | None = None
     """The attempt as it began."""
+    windows_seen: int = 0
+    """How many receive windows its nodes told of, one report after another, and how many of these were shut."""
+    windows_shut: int = 0
     moved_at: datetime | None = None
     """When something arrived last."""
     diagnosis: m.Diagnosis | None = None
@@ -349,7 +352,13 @@ class Run:
         last = self.samples[-1] if self.samples else None
         if last is not None and now - last.at < _SAMPLED_EVERY:
             return
-        self.first = self.first or Sample(at=now, bytes_durable=sample.bytes_durable, files_done=sample.files_done)
+        self.first = self.first or Sample(
+            at=now,
+            bytes_durable=sample.bytes_durable,
+            files_done=sample.files_done,
+            windows_seen=sample.windows_seen,
+            windows_shut=sample.windows_shut,
+        )
         if last is None or Between(last, sample).worked:
             self.moved_at = now
         self.samples.append(sample)
@@ -395,8 +404,14 @@ class Run:
             files_total = max(files_total, surveyed.files if surveyed else before.files_total)
             bytes_total = max(bytes_total, surveyed.bytes if surveyed else before.bytes_total)
         deletes_total = surveyed.deletes if surveyed else before.deletes_total
+        told = _sample_of(event, now)
+        windows, shut = told.windows
+        self.windows_seen += windows
+        self.windows_shut += shut
         sample = replace(
-            _sample_of(event, now),
+            told,
+            windows_seen=self.windows_seen,
+            windows_shut=self.windows_shut,
             files_total=files_total,
             bytes_total=bytes_total,
             to_delete=files_total if self.moves_sources else deletes_total,

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+SHUT_PACKETS: Final = 8
+"""Under memory pressure the kernel leaves 2 or 4 packets of a receive window, and lets it grow again after it."""
 STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share", "delete")
 
 
@@ -56,6 +58,10 @@ class Sample:
     to_delete: int = 0
     """Names that it is to delete in all."""
     streams: int = 0
+    windows_seen: int = 0
+    """How many receive windows of its connections were told so far: pressure comes and goes between two samples."""
+    windows_shut: int = 0
+    """How many of these were shut."""
     source: SideSample = field(default_factory=SideSample)
     destination: SideSample = field(default_factory=SideSample)
 
@@ -72,6 +78,13 @@ class Sample:
     def deleted(self) -> int:
         """Names that were deleted: one side of a transfer deletes, and of a local copy both sides are one."""
         return max(self.source.deleted, self.destination.deleted)
+
+    @property
+    def windows(self) -> tuple[int, int]:
+        """How many receive windows of the destination are known now, and how many of these are shut."""
+        shut = SHUT_PACKETS * max((flow.mss for flow in self.source.flows.values()), default=0)
+        known = [flow.receive_window for flow in self.destination.flows.values() if flow.receive_window]
+        return len(known), sum(window <= shut for window in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,12 @@ class Between:
     def worked(self) -> bool:
         """Whether its nodes did anything: what moves no bytes is work as well."""
         return self.moved or bool(self.deleted or self.looked_at("source") or self.looked_at("destination"))
+
+    @property
+    def shut_share(self) -> float:
+        """Which share of the receive windows that the destination told of was shut, 0 to 1."""
+        told = _grown(self.before.windows_seen, self.after.windows_seen)
+        return min(1.0, _grown(self.before.windows_shut, self.after.windows_shut) / max(1, told))
 
     @property
     def rate_bps(self) -> int:
