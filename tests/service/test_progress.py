@@ -111,6 +111,36 @@ def test_of_nodes_that_tell_no_names_all_is_as_it_was() -> None:
     assert one.diagnosis.limit is m.Limit.STALLED
 
 
+def rate_in(found: m.Diagnosis | None) -> float:
+    """Return the rate that a verdict shows."""
+    assert found is not None
+    return next(one.value for one in found.evidence if one.name == "rate")
+
+
+def test_what_earlier_attempts_brought_is_no_rate_of_this_one() -> None:
+    one = run()
+    one.progress = m.Progress(files_total=10, files_done=3, bytes_total=10**9, bytes_durable=10**8)
+    counted = [told(files_total=10, bytes_total=10**9, bytes_durable=10**8 + 10**6 * s) for s in range(1, 6)]
+    note(one, [told(), *counted])
+    assert rate_in(one.whole()) == 8 * 10**6
+    assert rate_in(one.diagnosis) == 8 * 10**6
+
+
+def test_a_ceiling_that_held_for_a_moment_at_the_end_is_not_what_limited_the_whole() -> None:
+    one = run()
+    one.ceiling_bps = 8 * 10**6
+    moved = [told(files_total=10, bytes_total=10**9, bytes_durable=10**6 * s) for s in range(12)]
+    note(one, moved)
+    one.ceiling_bps = 8 * 10**8
+    for second, event in enumerate(moved[:3], start=12):
+        event.bytes_durable += 12 * 10**6
+        one.note_progress(event, NOW + timedelta(seconds=second))
+    whole = one.whole()
+    assert whole is not None
+    assert whole.measured_s == 11
+    assert rate_in(whole) == 8 * 10**6
+
+
 def test_what_an_earlier_attempt_deleted_stays_counted_until_the_next_one_comes_there() -> None:
     one = run(deletes=100)
     note(one, [told(destination=side(deleted=40), **DONE)])

@@ -173,7 +173,7 @@ class Attempts:
             run.durable_before, run.durable_steps = run.progress.bytes_durable, 0
             run.samples.clear()
             run.measured.clear()
-            run.first = run.moved_at = run.diagnosis = None
+            run.first = run.moved_at = run.diagnosis = run.under_others = None
             parts.throughput.begin(run, now)
             run.begun, run.began = Begun(ticket.text, lists, tuning), standing_of(row, run)
 

@@ -196,7 +196,11 @@ class Run:
     measured: Measurements = field(default_factory=Measurements)
     """What they told of connections and stages."""
     first: Sample | None = None
-    """The attempt as it began."""
+    """The attempt as it began, or as it was when its ceiling or its class changed last."""
+    judged_by: tuple[int | None, m.TransferShare | None] = (None, None)
+    """The ceiling and the share by which what was measured last was judged."""
+    under_others: m.Diagnosis | None = None
+    """What limited it for the longest time under another ceiling or class."""
     windows_seen: int = 0
     """How many receive windows its nodes told of, one report after another, and how many of these were shut."""
     windows_shut: int = 0
@@ -342,16 +346,28 @@ class Run:
         return self.open and self.end is None
 
     def whole(self) -> m.Diagnosis | None:
-        """Say what limited the attempt from its beginning to what was measured last."""
+        """Say what limited the attempt, over the longest time that one ceiling and class held in it."""
         if self.first is None or not self.samples:
-            return None
-        return diagnose(self.transfer, Between(self.first, self.samples[-1]), self.ceiling_bps, self.share, live=False)
+            return self.under_others
+        last = diagnose(self.transfer, Between(self.first, self.samples[-1]), *self.judged_by, live=False)
+        others = self.under_others
+        return others if others is not None and others.measured_s > last.measured_s else last
+
+    def _judge_apart(self) -> None:
+        """Judge by itself what comes under another ceiling or class: neither limited what came before."""
+        ceiling_bps, share = self.judged_by
+        of_class = share.qos_class if share is not None else None
+        if (ceiling_bps, of_class) != (self.ceiling_bps, self.share.qos_class if self.share is not None else None):
+            self.under_others, self.first = self.whole(), None
+            self.samples.clear()
+        self.judged_by = self.ceiling_bps, self.share
 
     def _note_sample(self, sample: Sample, now: datetime) -> None:
         """Keep what was measured, about once a second, and judge it."""
         last = self.samples[-1] if self.samples else None
         if last is not None and now - last.at < _SAMPLED_EVERY:
             return
+        self._judge_apart()
         self.first = self.first or Sample(
             at=now,
             bytes_durable=sample.bytes_durable,
@@ -405,6 +421,10 @@ class Run:
             bytes_total = max(bytes_total, surveyed.bytes if surveyed else before.bytes_total)
         deletes_total = surveyed.deletes if surveyed else before.deletes_total
         told = _sample_of(event, now)
+        if not counted:
+            # What earlier attempts brought is not what comes to this one once it has read its lists.
+            there = before.bytes_durable
+            told = replace(told, bytes_received=there, bytes_durable=there, files_done=before.files_done)
         windows, shut = told.windows
         self.windows_seen += windows
         self.windows_shut += shut
