@@ -49,6 +49,7 @@ SAMPLES: Final[Mapping[str, object]] = {
     "compare": "checksum",
     "delete_extraneous": True,
     "preserve": ["timestamps"],
+    "project": "cryo-em",
 }
 """A value of each option that is not its default."""
 OTHER_NAMES: Final = {"min_size_bytes": "min_size", "max_size_bytes": "max_size"}
@@ -61,6 +62,8 @@ _SAID: Final = dict.fromkeys(
     ("include", "exclude", "min_size_bytes", "max_size_bytes", "modified_after", "modified_before", "rate_limit_bps"),
     "the sentence on the card says all of it",
 )
+_NO_WORDS: Final = dict.fromkeys(("compare", "project"), "it has no words")
+_PROJECT: Final = {"project": "policy and quotas read it; it does nothing to files, and no node learns of it"}
 _RARE: Final = dict.fromkeys(("encryption", "preserve"), "said in words, in the console or by a program")
 
 
@@ -125,31 +128,33 @@ PLACES: Final = (
     Place(
         "a slot of the language in guardrails/intents/values.py, and the words for it in guardrails/language/grammar",
         lambda option: OTHER_NAMES.get(option, option) in {field.name for field in fields(Slots)},
-        {"compare": "it has no words"},
+        _NO_WORDS,
     ),
     Place(
         "a reader in `_READERS` of guardrails/intents/forms.py: the JSON form goes both ways",
         json_keeps,
-        {"compare": "it has no words"},
+        _NO_WORDS,
     ),
-    Place("both ways between intent and words in api/planning/intents.py", words_keep, {"compare": "it has no words"}),
+    Place("both ways between intent and words in api/planning/intents.py", words_keep, _NO_WORDS),
     Place(
         "its part of the sentence that says an intent, in guardrails/language/canonical.py",
         sentence_says,
-        {"compare": "it has no words"},
+        _NO_WORDS,
     ),
     Place(
         "a property of `TransferSlots` in guardrails/rails/slots.py, and rails for its values in rails/checks.py",
         lambda option: hasattr(TransferSlots, option),
-        {},
+        _PROJECT,
     ),
     Place(
-        "its way into what nodes carry out, in `execution_of` of guardrails/plan/planning.py", nodes_learn, _SCHEDULE
+        "its way into what nodes carry out, in `execution_of` of guardrails/plan/planning.py",
+        nodes_learn,
+        {**_SCHEDULE, **_PROJECT},
     ),
     Place(
         "what it does to files, as a note of the plan card in guardrails/plan/card.py",
         card_says,
-        {**_SCHEDULE, **_SAID},
+        {**_SCHEDULE, **_SAID, **_PROJECT},
     ),
     Place("a flag: a field of `Flags` in cli/flags.py, and in docs/cli.md", flag_has, {**_UNFLAGGED, **_RARE}),
     Place(

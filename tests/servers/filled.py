@@ -75,6 +75,10 @@ class Filling:
     seed: int = 1
 
 
+_PROJECTS: Final = dict.fromkeys("012", "cryo-em") | {"3": "tomography"}
+"""Which project something is for, by the last digit of its key; most are for none."""
+
+
 class _One(NamedTuple):
     """What sets a transfer apart; times are as the store keeps them."""
 
@@ -85,6 +89,7 @@ class _One(NamedTuple):
     agent: str | None
     source: str
     destination: str
+    project: str | None
     place: str
     """Where in both endpoints."""
     state: str
@@ -206,6 +211,7 @@ def _made(chance: random.Random, created: datetime, people: Sequence[str], endpo
         agent=chance.choice(_AGENTS) if chance.random() < 0.1 else None,
         source=endpoints[int(len(endpoints) * chance.random() ** 2)],
         destination=endpoints[int(len(endpoints) * chance.random() ** 2)],
+        project=_PROJECTS.get(key[-1]),
         place=f":/data/{key[:6]}",
         state=chance.choices([state for state, _ in _STATES], [weight for _, weight in _STATES])[0],
         obligations=f"approval:{GROUP}:1" if chance.random() < 0.02 else "",
@@ -233,6 +239,7 @@ def _copy(connection: Connection, part: Sequence[_One]) -> None:
         "digest": made.digest,
         "requester": made.requester,
         "agent": made.agent,
+        "project": made.project,
         "source_endpoint": made.source,
         "destination_endpoint": made.destination,
         "created": made.created,

@@ -114,6 +114,11 @@ NARROWED: Final[Sequence[Mapping[str, Any]]] = (
     {"person": "person 2", "endpoint": "e0"},
     {"agent": "claude"},
     {"agent": "claude", "endpoint": "e0"},
+    {"project": "cryo-em"},
+    {"project": "cryo-em", "states": ["failed", "complete"]},
+    {"project": "cryo-em", "person": "person 2"},
+    {"project": "cryo-em", "endpoint": "e0", "agent": "claude"},
+    {"project": "Cryo-EM"},
     {"endpoint": "e1", "label": "site=north"},
     {"endpoint": "nowhere"},
     {"person": "nobody"},
@@ -133,6 +138,7 @@ def fits(row: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return (
         ("states" not in wanted or row["state"] in wanted["states"])
         and ("agent" not in wanted or row["agent"] == wanted["agent"])
+        and ("project" not in wanted or row["project"] == wanted["project"])
         and ("person" not in wanted or (row["requester"], wanted["person"].casefold()) == (f"pn_{2:032x}", "person 2"))
         and ("endpoint" not in wanted or endpoint_of(wanted["endpoint"]) in ends)
         and ("label" not in wanted or (bool(ends & north) and wanted["label"] != "site=south"))
@@ -215,6 +221,11 @@ async def test_every_list_of_plans_finds_what_fits_and_may_be_seen_in_order(fill
             olga.port,
             {"person": "person 2", "endpoint": "e0"},
             [row for row in person_2 if fits(row, {"endpoint": "e0"})],
+        ),
+        (
+            olga.port,
+            {"person": "person 2", "project": "cryo-em"},
+            [row for row in person_2 if row["project"] == "cryo-em"],
         ),
         (olga.port, {"person": "nobody"}, []),
         (stewart.port, {"person": "person 2"}, [row for row in person_2 if row["obligations"]]),
@@ -406,6 +417,8 @@ LISTS: Final[Mapping[str, List]] = {
     "plans of a person": lambda port: port.plans(person="person 2"),
     "plans of a person by state": lambda port: port.plans(person="person 2", states=["ready", "expired", "failed"]),
     "own plans": lambda port: port.plans(),
+    "plans of a person for a project": lambda port: port.plans(person="person 2", project="cryo-em"),
+    "own plans for a project, by state": lambda port: port.plans(project="cryo-em", states=["ready", "expired"]),
     "own plans by state": lambda port: port.plans(states=["ready", "expired"]),
     "own plans, oldest": lambda port: port.plans(order="oldest"),
     "own plans by word": lambda port: port.plans(search="data"),
@@ -537,6 +550,17 @@ async def test_what_fits_is_found_without_passing_all_that_does_not(
         "an assistant's transfers of an endpoint": (
             olga.port,
             lambda port: port.transfers(agent="claude", endpoint="lab"),
+        ),
+        "transfers of a project that has none": (olga.port, lambda port: port.transfers(project="quartz")),
+        "counts of a project that has none": (olga.port, lambda port: port.transfer_counts(project="quartz")),
+        "a project's transfers of an endpoint": (
+            olga.port,
+            lambda port: port.transfers(project="quartz", endpoint="e1", states=["complete"]),
+        ),
+        "own transfers of a project that has none": (filled.ada.port, lambda port: port.transfers(project="quartz")),
+        "own plans of a project that has none": (
+            filled.ada.port,
+            lambda port: port.plans(project="quartz", states=["ready", "expired"]),
         ),
         "own plans that may start or have expired": (
             filled.ada.port,

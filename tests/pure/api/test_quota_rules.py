@@ -35,7 +35,7 @@ def one(of: str, subject: str, **limits: int) -> Quota:
     [
         ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes_a_day = 0", "`quota` 1, `bytes_a_day`"),
         ("[[quota]]\nof = 'person'\nsubject = '*'", "give `bytes_a_day`, `files_a_day` or `transfers`"),
-        ("[[quota]]\nof = 'project'\nsubject = '*'\ntransfers = 1", "`quota` 1, `of`"),
+        ("[[quota]]\nof = 'room'\nsubject = '*'\ntransfers = 1", "`quota` 1, `of`"),
         ("[[quota]]\nof = 'destination'\nsubject = '*'\ntransfers = 1", "`*` is not `endpoint:/path`"),
         ("[[quota]]\nof = 'person'\nsubject = '*'\nbytes = 1", "`quota` 1, `bytes`"),
         ("[[quota]]\nof = 'agent'\nsubject = 'a'\ntransfers = 1\n" * 2, "the agent `a` has two quotas"),
@@ -63,6 +63,22 @@ def test_a_transfer_counts_for_its_person_groups_assistant_and_places() -> None:
     assert keys(*everybody, whose=helped) == ["person:pn_1", "agent:pn_1/helper", "endpoint:lab"]
     assert keys(one("person", "bob"), one("group", "other"), one("endpoint", "tape")) == []
     assert keys(one("person", "ada"), one("group", "cryo")) == ["person:pn_1", "group:cryo"]
+
+
+def test_a_transfer_counts_for_the_project_that_it_names_whoever_asks() -> None:
+    named = [Whose(person, "", None, (), "lab:/a", "lab:/b", "cryo-em") for person in ("pn_1", "pn_2")]
+    quotas = [one("project", "*"), one("project", "cryo-em", transfers=9)]
+    for whose in named:
+        assert keys(*quotas, whose=whose) == ["project:cryo-em"]
+        assert [limit.quota for limit in limits_of(quotas, whose)] == [quotas[1]]
+    other = Whose("pn_1", "", None, (), "lab:/a", "lab:/b", "Cryo-EM")
+    assert keys(*quotas, whose=other) == ["project:Cryo-EM"], "names of projects are compared as they are"
+    assert keys(*quotas) == [], "what names none counts for none"
+    found = limit_of(quotas, "project:cryo-em")
+    assert found is not None
+    refused = against(found, Used(transfers=9), Used(transfers=1), RENEWS)
+    assert refused is not None
+    assert "the quota of project `cryo-em`" in refused.said
 
 
 def test_the_quota_of_one_stands_in_the_place_of_that_of_each() -> None:

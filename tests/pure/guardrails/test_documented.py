@@ -73,7 +73,7 @@ def test_every_known_word_is_documented(word: str) -> None:
 
 def test_the_worked_examples_are_policies_whose_examples_hold() -> None:
     *additions, whole = re.findall(r"```cedar\n(.*?)```", POLICY, re.DOTALL)
-    assert len(additions) == 5
+    assert len(additions) == 6
     for addition in additions:
         before = default_policy_text()
         for rule in re.findall(r'^@id\("([^"]+)"\)', addition, re.MULTILINE):

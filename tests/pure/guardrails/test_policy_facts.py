@@ -84,6 +84,7 @@ EXPECTED: dict[str, Any] = {
     "on_conflict": "newer",
     "rate_limit_bps": 7_000_000,
     "deadline": "",
+    "project": "",
     "person_used_bytes": 101,
     "person_budget_bytes": 102,
     "agent_used_bytes": 103,
@@ -130,6 +131,10 @@ def test_another_request_changes_its_own_facts_and_no_other(asked: dict[str, Any
 def test_a_deadline_is_a_fact_if_it_was_asked_for() -> None:
     found = replace(facts(), deadline=START + timedelta(hours=1)).context()
     assert found == EXPECTED | {"deadline": "2026-11-27T04:37:00.000Z"}
+
+
+def test_the_project_is_a_fact_if_one_was_named() -> None:
+    assert replace(facts(), project="cryo-em").context() == EXPECTED | {"project": "cryo-em"}
 
 
 @pytest.mark.parametrize(

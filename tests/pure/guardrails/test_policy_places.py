@@ -199,7 +199,7 @@ def test_nothing_in_a_folder_is_decided_more_strictly_than_the_folder(
 
 
 # -- records of older forms, in plans sealed before 2026-11-22 (first), 11-23 (second), 11-24 (third), 11-25 (fourth),
-# -- 11-27 (fifth) --
+# -- 11-27 (fifth); the sixth is in test_projects.py --
 
 SINCE_FIFTH = ("credential", "deadline", "overwrite_share_percent", "move_share_percent")
 SINCE_SIXTH = ("min_size_bytes", "max_size_bytes", "modified_after", "modified_before")
@@ -207,6 +207,7 @@ SINCE_SIXTH = ("min_size_bytes", "max_size_bytes", "modified_after", "modified_b
 
 def before_the_sixth_form(decided: Decision) -> dict[str, Any]:
     record: dict[str, Any] = json.loads(decided.context_json)
+    del record["context"]["project"], record["context"]["origins"]["project"]
     for name in SINCE_SIXTH:
         del record["resource"][name]
     return record
@@ -260,7 +261,7 @@ def test_a_record_that_mixes_the_forms_is_denied() -> None:
     record["context"]["session"] = True
     assert redecide(policy(PERMIT_ALL), json.dumps(record)).outcome == "denied"
     record = json.loads(copy(PERMIT_ALL, at("/raw")).context_json)
-    for form in ("", "2", "3", "4", "5", "7"):
+    for form in ("", "2", "3", "4", "5", "6", "8"):
         assert redecide(policy(PERMIT_ALL), json.dumps({**record, "form": form})).outcome == "denied"
 
 
@@ -431,6 +432,7 @@ def test_a_record_that_does_not_say_which_folders_have_labels_is_denied() -> Non
     assert redecide(policy(LABELLED), json.dumps(record)).outcome == "denied"
     for name in SINCE_SIXTH:
         del record["resource"][name]
+    del record["context"]["project"], record["context"]["origins"]["project"]
     assert redecide(policy(LABELLED), json.dumps({**record, "form": "5"})).outcome == "denied"
     older = {name: value for name, value in record["context"].items() if name not in SINCE_FIFTH}
     text = json.dumps({**record, "form": "4", "context": older})

@@ -2093,6 +2093,8 @@ export interface components {
             preserve?: ("timestamps" | "permissions" | "symlinks" | "xattrs")[] | null;
             /** Priority */
             priority?: ("low" | "normal" | "high") | null;
+            /** Project */
+            project?: string | null;
             /** Rate Limit Bps */
             rate_limit_bps?: number | null;
             /** Repeat */
@@ -4073,6 +4075,11 @@ export interface components {
             plan?: string | null;
             /** @description only measure, with an `intent` that copies: its places, ceiling and priority count */
             probe?: components["schemas"]["ProbeBounds"] | null;
+            /**
+             * Project
+             * @description the project that it is for, which words can't say: as `project` of the intent or the changes; of a change or an answer, null keeps what the earlier plan has
+             */
+            project?: string | null;
             /** Timezone */
             timezone?: string | null;
             /** @description what is set for this transfer; of a change or an answer, null keeps what the earlier plan has */
@@ -4161,6 +4168,8 @@ export interface components {
              * @enum {string}
              */
             priority: "low" | "normal" | "high";
+            /** Project */
+            project?: string | null;
             /** Rate Limit Bps */
             rate_limit_bps?: number | null;
             /** Repeat */
@@ -5111,7 +5120,7 @@ export interface components {
              * Of
              * @enum {string}
              */
-            of: "person" | "group" | "agent" | "endpoint" | "destination";
+            of: "person" | "group" | "agent" | "project" | "endpoint" | "destination";
             /**
              * Renews
              * Format: date-time
@@ -5724,6 +5733,11 @@ export interface components {
              */
             progress: components["schemas"]["Progress"];
             /**
+             * Project
+             * @description the project that it is for, if one was named
+             */
+            project?: string | null;
+            /**
              * Qos Class
              * @description its class, by which it gets its share of links
              * @default
@@ -5898,6 +5912,11 @@ export interface components {
              * @enum {string}
              */
             priority: "low" | "normal" | "high";
+            /**
+             * Project
+             * @description the project that it is for: policy decides who may name which, and quotas count it
+             */
+            project?: string | null;
             /**
              * Rate Limit Bps
              * @description ceiling in bits per second
@@ -7614,6 +7633,8 @@ export interface operations {
                 person?: string;
                 /** @description only those that this assistant planned */
                 agent?: string;
+                /** @description only those for this project */
+                project?: string;
                 /** @description words, each in an id, the words or the sentence */
                 search?: string;
                 /** @description only what was made then or later */
@@ -9062,6 +9083,8 @@ export interface operations {
                 person?: string;
                 /** @description only those that this assistant planned */
                 agent?: string;
+                /** @description only those for this project */
+                project?: string;
                 /** @description words, each part of an id, a place or the requester's name */
                 search?: string;
                 /** @description only what was made then or later */
@@ -9143,6 +9166,8 @@ export interface operations {
                 person?: string;
                 /** @description only those that this assistant planned */
                 agent?: string;
+                /** @description only those for this project */
+                project?: string;
                 /** @description words, each part of an id, a place or the requester's name */
                 search?: string;
                 /** @description only what was made then or later */

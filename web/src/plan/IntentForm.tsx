@@ -120,7 +120,7 @@ function When({ label, value, onChange }: { label: string; value: string; onChan
   );
 }
 
-const MORE = ["minSize", "maxSize", "after", "before", "verify", "compare", "preserve", "encryption", "deleteExtraneous", "streams", "unit"] as const;
+const MORE = ["minSize", "maxSize", "after", "before", "verify", "compare", "preserve", "encryption", "project", "deleteExtraneous", "streams", "unit"] as const;
 
 function More({ draft, change }: Part) {
   return (
@@ -158,6 +158,7 @@ function More({ draft, change }: Part) {
           onChange={(event) => change({ deleteExtraneous: event.currentTarget.checked })}
         />
       </div>
+      <TextInput label={t("form.project")} description={t("form.project.detail")} value={draft.project} onChange={(event) => change({ project: event.currentTarget.value })} />
       <TuningFields of={draft} change={change} />
     </div>
   );

@@ -104,6 +104,8 @@ function slotValue({ intent }: Plan, slot: string, zone: Zone): string {
     case "destination":
     case "priority":
       return visible(intent[slot]);
+    case "project":
+      return intent.project == null ? t("origin.none") : visible(intent.project);
     case "repeat":
       return intent.repeat == null ? t("origin.none") : visible(intent.repeat);
     case "delete_source":

@@ -67,6 +67,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
       <Facts
         rows={[
           [t("plan.requester"), who(plan.requester, plan.requester_name, plan.agent)],
+          ...(plan.intent?.project == null ? [] : [[t("form.project"), visible(plan.intent.project)] as const]),
           [t("plan.created"), <Time key="created" value={plan.created} />],
           ...(plan.starts == null ? [] : [[t("transfer.starts"), <Time key="starts" value={plan.starts} />] as const]),
           [t("plan.expires"), <Time key="expires" value={plan.expires} />],

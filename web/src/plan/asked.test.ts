@@ -31,9 +31,15 @@ describe("a draft", () => {
     });
   });
 
+  it("names the project, and none where the field is empty", () => {
+    expect(toIntent({ ...whole, project: " cryo-em " }).intent).toMatchObject({ project: "cryo-em" });
+    expect(toIntent(whole).intent).toMatchObject({ project: null });
+    expect(fromAddress(toAddress({ ...whole, project: "cryo-em" }))).toMatchObject({ project: "cryo-em" });
+  });
+
   it("of an intent makes the same intent, to the last bit and second", () => {
     const { intent } = toIntent({ ...whole, rate: "1 b/s", unseen: { priority: "high", deadline: "2026-01-01T00:00:00Z" } });
-    const odd = { ...intent, action: "sync", delete_extraneous: true, rate_limit_bps: 1_234_567_891, min_size_bytes: 1_234_567, modified_after: "2026-01-02T03:04:05.000Z" } as const;
+    const odd = { ...intent, action: "sync", delete_extraneous: true, rate_limit_bps: 1_234_567_891, min_size_bytes: 1_234_567, project: "cryo-em", modified_after: "2026-01-02T03:04:05.000Z" } as const;
     expect(intent).not.toBeNull();
     if (intent !== null) expect(toIntent(fromIntent({ ...intent, ...odd })).intent).toEqual({ ...intent, ...odd });
   });

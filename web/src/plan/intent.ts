@@ -31,6 +31,8 @@ export interface Draft {
   compare: TransferIntent["compare"];
   preserve: TransferIntent["preserve"];
   encryption: boolean;
+  /** Policy says who may name which. */
+  project: string;
   deleteExtraneous: boolean;
   /** Beside the intent: no words say these two. */
   streams: string;
@@ -55,6 +57,7 @@ export const EMPTY: Draft = {
   compare: "size-mtime",
   preserve: [...PRESERVES],
   encryption: true,
+  project: "",
   deleteExtraneous: false,
   streams: "",
   unit: "",
@@ -93,6 +96,7 @@ export function toIntent(draft: Draft): { intent: TransferIntent; lacks: null } 
     compare: draft.compare,
     preserve: draft.preserve,
     encryption: draft.encryption,
+    project: draft.project.trim() === "" ? null : draft.project.trim(),
     delete_extraneous: draft.action === "sync" && draft.deleteExtraneous,
   };
   return { intent, lacks: null };
@@ -126,6 +130,7 @@ export function fromIntent(intent: TransferIntent, tuning: Tuning | null = null)
     compare: intent.compare,
     preserve: intent.preserve,
     encryption: intent.encryption,
+    project: intent.project ?? "",
     deleteExtraneous: intent.delete_extraneous,
     streams: tuning?.streams?.toString() ?? "",
     unit: tuning?.unit_bytes == null ? "" : unitText(tuning.unit_bytes),
@@ -175,6 +180,7 @@ export function fromAddress(value: unknown): Draft | undefined {
     compare: oneOf(COMPARES, field("compare")) ?? EMPTY.compare,
     preserve: Array.isArray(kept) ? PRESERVES.filter((one) => kept.includes(one)) : EMPTY.preserve,
     encryption: field("encryption") !== false,
+    project: words("project"),
     deleteExtraneous: field("deleteExtraneous") === true,
     streams: words("streams"),
     unit: words("unit"),

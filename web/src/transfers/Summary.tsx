@@ -63,6 +63,7 @@ export function Summary({ transfer }: { transfer: Transfer }) {
             [t("form.source"), <Name key="source" wrap>{transfer.source}</Name>],
             [t("form.destination"), <Name key="destination" wrap>{transfer.destination}</Name>],
             [t("transfers.who"), who(transfer.requester, transfer.requester_name, transfer.agent)],
+            ...(transfer.project == null ? [] : [[t("form.project"), visible(transfer.project)] as const]),
             ...times(transfer),
             [t("transfer.created"), <Time key="created" value={transfer.created} />],
             [t("transfer.started"), <Time key="started" value={transfer.started} />],

@@ -70,6 +70,7 @@ def plan_card(plan: m.Plan) -> RenderableType:
     if plan.intent is not None:
         grid.add_row("from", Text(visible(plan.intent.source), style="bold"))
         grid.add_row("to", Text(visible(plan.intent.destination), style="bold"))
+        _add_project(grid, plan.intent.project)
         starts = plan.starts or plan.intent.start
         if starts is not None:
             grid.add_row("starts", Text(local_time(starts), style="bold"))
@@ -196,6 +197,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     progress = transfer.progress
     grid.add_row("from", Text(visible(transfer.source), style="bold"))
     grid.add_row("to", Text(visible(transfer.destination), style="bold"))
+    _add_project(grid, transfer.project)
     reason = f" ({visible(transfer.state_reason)})" if transfer.state_reason else ""
     grid.add_row("state", Text(f"{transfer.state}{reason}", style=state_style(transfer.state)))
     if transfer.starts is not None and transfer.started is None:
@@ -236,6 +238,11 @@ def _speed_rows(transfer: m.Transfer) -> Iterator[tuple[str, str]]:
         of_plan = transfer.plan_rate_ceiling_bps
         own = f" (its plan allows {bit_rate(of_plan)})" if of_plan and of_plan != transfer.rate_ceiling_bps else ""
         yield "ceiling", f"{bit_rate(transfer.rate_ceiling_bps)}{own}"
+
+
+def _add_project(grid: Table, project: str | None) -> None:
+    if project is not None:
+        grid.add_row("project", Text(visible(project), style="bold"))
 
 
 def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None, *, at_risk: bool = False) -> None:

@@ -44,6 +44,10 @@ Find = Annotated[str, typer.Option(metavar="WORDS", help="Only what holds each o
 Since = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help=f"From then on. {_TIME}")]
 Until = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help="Before then.")]
 After = Annotated[str | None, typer.Option(metavar="ID", help="The last id of the page before.")]
+Project = Annotated[str, typer.Option(metavar="NAME", help="Only what is for this project.")]
+ForProject = Annotated[
+    str | None, typer.Option("--project", metavar="NAME", help="For which project: policy says who may name which.")
+]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask 'Run it?'. Never stands for a confirmation that policy wants.")
 ]
@@ -124,6 +128,7 @@ class Flags:
     verify: Annotated[
         VerifyChoice, typer.Option(help="Check what arrives on its way, or read it back at rest, too.")
     ] = "default"
+    project: ForProject = None
 
     def intent(self, action: Action, source: str, destination: str) -> m.TransferIntent:
         """Return the typed request; raises a usage error for flags that do not fit together."""
@@ -143,6 +148,12 @@ class Flags:
         with _usage_errors():
             tuning = m.Tuning(streams=self.streams, unit_bytes=self.unit_bytes)
         return m.PlanRequest(intent=intent, timezone=zone(), tuning=None if tuning == m.Tuning() else tuning)
+
+
+def in_words(words: list[str], project: str | None = None) -> m.PlanRequest:
+    """Return the request for a plan of a sentence; raises a usage error for a project that is no name."""
+    with _usage_errors():
+        return m.PlanRequest(words=" ".join(words), timezone=zone(), project=project)
 
 
 def _option(annotated: Any, name: str) -> str:  # noqa: ANN401 - an annotation

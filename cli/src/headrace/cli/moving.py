@@ -30,14 +30,15 @@ PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's id, a un
 def ask(
     words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What should be where, in a sentence.")],
     *,
+    project: f.ForProject = None,
     yes: f.Yes = False,
     wait: f.Wait = True,
     json: Json = False,
 ) -> None:
     """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
+    request = f.in_words(words, project)
 
     def work(command: Command) -> Exit:
-        request = m.PlanRequest(words=" ".join(words), timezone=f.zone())
         return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)
@@ -87,19 +88,19 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show what a request would do, without running it."""
-    typed = None
+    typed, is_plan = None, len(request) == 1 and _IS_PLAN.fullmatch(request[0]) is not None
     if len(request) == _TYPED_WORDS and f.is_action(request[0]):
         action, source, destination = request
         typed = flags.request(action, source, destination)  # type: ignore[arg-type]  # is_action
+    elif not is_plan:
+        typed = f.in_words(request, flags.project)
 
     def work(command: Command) -> Exit:
         require_free(document, force=force)
         if typed is not None:
             found = answered(command, typed)
-        elif len(request) == 1 and _IS_PLAN.fullmatch(request[0]):
-            found = surveyed(command, command.wait(command.headrace.plan(request[0])))
         else:
-            found = answered(command, m.PlanRequest(words=" ".join(request), timezone=f.zone()))
+            found = surveyed(command, command.wait(command.headrace.plan(request[0])))
         return _shown(command, found, document, force=force)
 
     run(work, as_json=json)
@@ -117,6 +118,7 @@ def plans(  # noqa: PLR0913 - one parameter a flag
     label: f.Label = "",
     person: f.Person = "",
     agent: f.Agent = "",
+    project: f.Project = "",
     find: f.Find = "",
     since: f.Since = None,
     until: f.Until = None,
@@ -135,6 +137,7 @@ def plans(  # noqa: PLR0913 - one parameter a flag
             label=label,
             person=person,
             agent=agent,
+            project=project,
             search=find,
             since=since,
             until=until,

@@ -33,12 +33,13 @@ def probe(  # noqa: PLR0913 - one parameter a flag
     rate_limit_bps: Annotated[
         int | None, typer.Option("--rate", parser=as_flag(rate_bps), metavar="RATE", help="Ceiling, like 5Gb/s.")
     ] = None,
+    project: f.ForProject = None,
     yes: f.Yes = False,
     wait: f.Wait = True,
     json: Json = False,
 ) -> None:
     """Measure the way between two places, by itself and with the storage of each side; nothing is left there."""
-    intent = f.Flags(rate_limit_bps=rate_limit_bps).intent("copy", source, destination)
+    intent = f.Flags(rate_limit_bps=rate_limit_bps, project=project).intent("copy", source, destination)
     try:
         bounds = m.ProbeBounds(max_seconds=seconds, max_bytes=size)
     except ValidationError:

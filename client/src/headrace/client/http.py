@@ -111,6 +111,7 @@ class HttpHeadrace:
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
@@ -120,7 +121,8 @@ class HttpHeadrace:
     ) -> m.Page[m.Plan]:
         """As in the port."""
         query: _Query = {"state": state, "states": ",".join(states) or None, "awaiting_me": awaiting_me or None}
-        query |= _whose(endpoint, label, person, agent) | _found(search, since, until) | _newest(order, limit, after)
+        query |= _whose(endpoint, label, person, agent, project)
+        query |= _found(search, since, until) | _newest(order, limit, after)
         return await self._wire.get(m.Page[m.Plan], "plans", query=query)
 
     async def plan_counts(self) -> m.PlanCounts:
@@ -173,6 +175,7 @@ class HttpHeadrace:
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
@@ -182,7 +185,8 @@ class HttpHeadrace:
     ) -> m.Page[m.Transfer]:
         """As in the port."""
         query: _Query = {"state": state, "states": ",".join(states) or None}
-        query |= _whose(endpoint, label, person, agent) | _found(search, since, until) | _newest(order, limit, after)
+        query |= _whose(endpoint, label, person, agent, project)
+        query |= _found(search, since, until) | _newest(order, limit, after)
         return await self._wire.get(m.Page[m.Transfer], "transfers", query=query)
 
     async def transfer_counts(  # noqa: PLR0913 - as in the port
@@ -192,12 +196,13 @@ class HttpHeadrace:
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> m.TransferCounts:
         """As in the port."""
-        query = _whose(endpoint, label, person, agent) | _found(search, since, until)
+        query = _whose(endpoint, label, person, agent, project) | _found(search, since, until)
         return await self._wire.get(m.TransferCounts, "transfers/counts", query=query)
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:
@@ -555,9 +560,10 @@ class HttpHeadrace:
         await self._wire.delete(f"tokens/{segment(token)}")
 
 
-def _whose(endpoint: str, label: str, person: str, agent: str) -> _Query:
+def _whose(endpoint: str, label: str, person: str, agent: str, project: str) -> _Query:
     """Write whose a list is."""
-    return {"endpoint": endpoint or None, "label": label or None, "person": person or None, "agent": agent or None}
+    said = {"endpoint": endpoint, "label": label, "person": person, "agent": agent, "project": project}
+    return {name: value or None for name, value in said.items()}
 
 
 def _newest(order: Order, limit: int, after: str | None) -> _Query:

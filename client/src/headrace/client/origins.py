@@ -30,6 +30,7 @@ SLOT_NAMES: Final = {
     "delete_source": "delete the source",
     "delete_extraneous": "delete what the source does not hold",
     "preserve": "metadata kept",
+    "project": "project",
 }
 """What people call the slots."""
 

@@ -55,6 +55,7 @@ class Headrace(Protocol):
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
@@ -117,6 +118,7 @@ class Headrace(Protocol):
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
@@ -127,9 +129,9 @@ class Headrace(Protocol):
         """List the transfers that the caller may see, newest first, or in the order `oldest`.
 
         `states` takes several of them. `endpoint` (id or alias) is the source or the destination, `label` (`name=value`
-        or a name alone) one of its labels; `person` (id or name) asked for it, by the assistant `agent`. Every word of
-        `search` is looked for in ids, places and the requester's name. They were submitted from `since` on and before
-        `until`. `limit` is at most 200, `after` is `next` of the page before.
+        or a name alone) one of its labels; `person` (id or name) asked for it, by the assistant `agent`, for `project`.
+        Every word of `search` is looked for in ids, places and the requester's name. They were submitted from `since`
+        on and before `until`. `limit` is at most 200, `after` is `next` of the page before.
         """
         ...
 
@@ -140,6 +142,7 @@ class Headrace(Protocol):
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,

@@ -97,6 +97,7 @@ class PlanCard(View):
     action: str | None
     source: str | None
     destination: str | None
+    project: str | None
     canonical_sentence: str | None
     origins: Annotated[
         list[OriginView], Field(description="Where each slot that somebody gave comes from; all else is a default.")
@@ -134,6 +135,7 @@ class PlanCard(View):
             action=intent.action if intent else None,
             source=visible(intent.source) if intent else None,
             destination=visible(intent.destination) if intent else None,
+            project=visible(intent.project) if intent and intent.project else None,
             canonical_sentence=visible(plan.canonical_sentence) if plan.canonical_sentence else None,
             origins=[
                 OriginView(slot=visible(one.slot), origin=one.origin, said=origin_text(one, plan.agent))
@@ -184,8 +186,9 @@ def _summary(plan: m.Plan) -> str:
         return " ".join(dict.fromkeys(sentence(visible(question.message)) for question in plan.questions))
     if plan.refusals:
         return " ".join(dict.fromkeys(visible(refusal.message) for refusal in plan.refusals))
+    for_project = f" It is for the project {quoted(project)}." if (project := _project(plan)) else ""
     reads = f" reads {quoted(plan.canonical_sentence, 2000)}" if plan.canonical_sentence else f" is {plan.state}"
-    parts = [f"Plan {plan.id}{reads}."]
+    parts = [f"Plan {plan.id}{reads}.{for_project}"]
     if plan.words and (own := added(plan)):
         parts.append(f"Added by the assistant, not in the person's words: {'; '.join(quoted(one) for one in own)}.")
     if plan.probe is not None:
@@ -201,6 +204,10 @@ def _summary(plan: m.Plan) -> str:
     if plan.state == m.PlanState.FAILED and plan.summary:
         parts.append(f"It failed: {quoted(plan.summary, 1000)}.")
     return " ".join(parts)
+
+
+def _project(plan: m.Plan) -> str | None:
+    return plan.intent.project if plan.intent else None
 
 
 def _touches(plan: m.Plan) -> str:

@@ -44,6 +44,13 @@ PortFor = Callable[[AccessToken | None], Awaitable[Headrace]]
 
 PlanId = Annotated[m.Handle, Field(description="The plan's id (`pl_...`) or digest.", min_length=1)]
 TransferId = Annotated[m.Handle, Field(description="The transfer's id, or a unique beginning of it.")]
+Project = Annotated[
+    m.ProjectName | None,
+    Field(
+        description="The project that it is for, if the person names one: words can't say it. Never guess one. It is "
+        "marked as added by you."
+    ),
+]
 Limit = Annotated[int, Field(ge=1, le=200, description="How many to list.")]
 After = Annotated[str | None, Field(description="`next_after` of the page before.", max_length=1000)]
 
@@ -111,7 +118,7 @@ class Tools:
         async with public_errors():
             return Folder.of(await (await self.port()).browse(endpoint, path, after=after, limit=limit))
 
-    async def plan_transfer(
+    async def plan_transfer(  # noqa: PLR0913, PLR0917 - one parameter a slot
         self,
         ctx: Context[Any, Any],
         request: Annotated[
@@ -131,6 +138,7 @@ class Tools:
         answers: Annotated[
             m.Handle | None, Field(description="Id of the plan whose questions this answers; it is closed.")
         ] = None,
+        project: Project = None,
         timezone: Annotated[m.Zone | None, Field(description="IANA zone of the person.")] = None,
     ) -> PlanCard:
         """Plan a copy, sync or move without moving anything: what it would touch, what policy says, what comes next.
@@ -138,7 +146,7 @@ class Tools:
         Answers within about 20 seconds; a plan still `surveying` then goes on, and explain_plan tells when it is done.
         """
         self._some_of({"request": request, "transfer": transfer})
-        asked = m.PlanRequest(words=request, intent=transfer, answers=answers, timezone=timezone)
+        asked = m.PlanRequest(words=request, intent=transfer, answers=answers, project=project, timezone=timezone)
         async with public_errors():
             return await self._planned(ctx, await (await self.port()).create_plan(asked))
 
@@ -148,13 +156,14 @@ class Tools:
         source: Annotated[m.Location, Field(description="`endpoint:/path` of what is read.")],
         destination: Annotated[m.Location, Field(description="`endpoint:/path` of a folder that is there.")],
         bounds: Annotated[m.ProbeBounds | None, Field(description="Time and bytes of each of its four legs.")] = None,
+        project: Project = None,
     ) -> PlanCard:
         """Plan a probe, which measures what the way between two places carries and leaves nothing there.
 
         It takes the rights of a copy. Once it has ended, diagnose_transfer says what its legs measured.
         """
         intent = m.TransferIntent(action="copy", source=source, destination=destination)
-        asked = m.PlanRequest(intent=intent, probe=bounds or m.ProbeBounds())
+        asked = m.PlanRequest(intent=intent, probe=bounds or m.ProbeBounds(), project=project)
         async with public_errors():
             return await self._planned(ctx, await (await self.port()).create_plan(asked))
 

@@ -199,6 +199,7 @@ class TransferView(View):
     action: str
     source: str
     destination: str
+    project: str | None
     files_total: int
     files_done: int
     files_failed: int
@@ -235,6 +236,7 @@ class TransferView(View):
             action=visible(transfer.action),
             source=visible(transfer.source),
             destination=visible(transfer.destination),
+            project=visible(transfer.project) if transfer.project else None,
             files_total=progress.files_total,
             files_done=progress.files_done,
             files_failed=progress.files_failed,

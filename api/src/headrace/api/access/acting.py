@@ -89,6 +89,7 @@ class Acting:
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
@@ -102,7 +103,7 @@ class Acting:
                 caller,
                 states=_states(m.PlanState, state, states),
                 awaiting_me=awaiting_me,
-                whose=Narrowing(endpoint=endpoint, label=label, person=person, agent=agent),
+                whose=Narrowing(endpoint=endpoint, label=label, person=person, agent=agent, project=project),
                 found=Found(search, since, until),
                 newest=order == "newest",
                 limit=_page(limit, MAX_PAGE),
@@ -165,6 +166,7 @@ class Acting:
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
@@ -177,7 +179,7 @@ class Acting:
             return await self._do.transfers.page(
                 caller,
                 states=_states(m.TransferState, state, states),
-                whose=Narrowing(endpoint=endpoint, label=label, person=person, agent=agent),
+                whose=Narrowing(endpoint=endpoint, label=label, person=person, agent=agent, project=project),
                 found=Found(search, since, until),
                 newest=order == "newest",
                 limit=_page(limit, MAX_PAGE),
@@ -191,13 +193,14 @@ class Acting:
         label: str = "",
         person: str = "",
         agent: str = "",
+        project: str = "",
         search: str = "",
         since: datetime | None = None,
         until: datetime | None = None,
     ) -> m.TransferCounts:
         """As in the port."""
         async with self._may("transfer_counts") as caller:
-            whose = Narrowing(endpoint=endpoint, label=label, person=person, agent=agent)
+            whose = Narrowing(endpoint=endpoint, label=label, person=person, agent=agent, project=project)
             return await self._do.transfers.counts(caller, whose=whose, found=Found(search, since, until))
 
     async def control(self, transfer: str, request: m.ControlRequest) -> m.Transfer:

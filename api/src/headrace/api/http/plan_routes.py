@@ -20,6 +20,7 @@ OfLabel = Annotated[
 ]
 OfPerson = Annotated[str, Query(max_length=200, description="only those of this person (id or name)")]
 OfAgent = Annotated[str, Query(max_length=120, description="only those that this assistant planned")]
+OfProject = Annotated[str, Query(max_length=120, description="only those for this project")]
 
 
 def several(states: type[StrEnum]) -> object:
@@ -59,6 +60,7 @@ async def plans(  # noqa: PLR0913 - one parameter each filter
     label: OfLabel = "",
     person: OfPerson = "",
     agent: OfAgent = "",
+    project: OfProject = "",
     search: Annotated[str, Query(max_length=200, description="words, each in an id, the words or the sentence")] = "",
     since: Since = None,
     until: Until = None,
@@ -75,6 +77,7 @@ async def plans(  # noqa: PLR0913 - one parameter each filter
         label=label,
         person=person,
         agent=agent,
+        project=project,
         search=search,
         since=since,
         until=until,

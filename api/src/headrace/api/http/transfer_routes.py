@@ -13,6 +13,7 @@ from headrace.api.http.plan_routes import (
     OfEndpoint,
     OfLabel,
     OfPerson,
+    OfProject,
     ShortPage,
     Since,
     Until,
@@ -49,6 +50,7 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
     label: OfLabel = "",
     person: OfPerson = "",
     agent: OfAgent = "",
+    project: OfProject = "",
     search: Search = "",
     since: Since = None,
     until: Until = None,
@@ -64,6 +66,7 @@ async def transfers(  # noqa: PLR0913 - one parameter each filter
         label=label,
         person=person,
         agent=agent,
+        project=project,
         search=search,
         since=since,
         until=until,
@@ -81,13 +84,21 @@ async def transfer_counts(  # noqa: PLR0913 - one parameter each filter
     label: OfLabel = "",
     person: OfPerson = "",
     agent: OfAgent = "",
+    project: OfProject = "",
     search: Search = "",
     since: Since = None,
     until: Until = None,
 ) -> m.TransferCounts:
     """Count the transfers that the caller may see, by state; exact up to 1,000."""
     return await port.transfer_counts(
-        endpoint=endpoint, label=label, person=person, agent=agent, search=search, since=since, until=until
+        endpoint=endpoint,
+        label=label,
+        person=person,
+        agent=agent,
+        project=project,
+        search=search,
+        since=since,
+        until=until,
     )
 
 

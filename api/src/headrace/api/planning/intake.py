@@ -35,7 +35,7 @@ _LIMIT_S = PERMIT_LIFETIME / timedelta(seconds=1) + 120
 """A survey takes as long as its permits are good; reading, deciding and storing come on top."""
 _NODES_BACK = timedelta(seconds=30)
 _LOOK_AGAIN = timedelta(seconds=0.5)
-_OF_PROBES = frozenset({"rate_limit_bps", "priority", "start", "window", "encryption"})
+_OF_PROBES = frozenset({"rate_limit_bps", "priority", "start", "window", "encryption", "project"})
 """What a probe may be asked for besides its places."""
 _INTERRUPTED = "The service was restarted while this was being surveyed; nothing was changed. Plan again."
 
@@ -93,6 +93,7 @@ class Intake:
         async with self._core.database.write() as tx:
             base = await self._base(tx, caller, request.plan)
             answered = await self._drop_answered(tx, caller, request.answers)
+            request = _with_project(request, answered)
             row = PlanRow(
                 id=plan,
                 state=m.PlanState.SURVEYING,
@@ -106,6 +107,7 @@ class Intake:
                 created=now,
                 card="",
                 obligations=(),
+                project=request.project or (request.intent.project if request.intent else None),
                 request=Requested.of(caller, request).text,
             )
             card = m.Plan(
@@ -269,6 +271,8 @@ class Intake:
             if row is None or row.state != m.PlanState.SURVEYING:
                 return
             row.state, row.card = card.state, card.model_dump_json()
+            if card.intent is not None:
+                row.project = card.intent.project
             if decision is not None:
                 row.obligations = tuple(map(str, decision.asks))
                 tx.add_all(
@@ -284,6 +288,8 @@ class Intake:
                     "digest": card.digest or "",
                     "origins": _told(card.origins),
                 }
+                if row.project is not None:
+                    detail["project"] = row.project
                 await self._core.audit.append(tx, m.AuditKind.DECIDED, caller=caller, subject=row.id, detail=detail)
             if planned.document is not None and planned.route is not None and planned.execution is not None:
                 row.digest, row.document, row.expires = card.digest, planned.document.text, card.expires
@@ -318,6 +324,10 @@ def _check_form(request: m.PlanRequest) -> None:
             "give `words`, `intent` or both; or `plan` with `words`, `changes` or both",
             fields=tuple(sorted(given)) or ("words",),
         )
+    typed = request.intent or request.changes
+    if request.project is not None and typed is not None and typed.project not in {None, request.project}:
+        message = f"this names two projects, `{request.project}` and `{typed.project}`; name one"
+        raise ServiceError(Code.INVALID_REQUEST, message, fields=("project",))
 
 
 def _check_probe(request: m.PlanRequest) -> None:
@@ -339,6 +349,17 @@ def _tuning(request: m.PlanRequest, before: PlanRow | None) -> m.EffectiveTuning
     if request.tuning is None and before is not None:
         return of_transfer(m.Plan.model_validate_json(before.card).tuning.own())
     return of_transfer(request.tuning)
+
+
+def _with_project(request: m.PlanRequest, answered: PlanRow | None) -> m.PlanRequest:
+    """Keep the project beside words that asked something back, in the request that answers it."""
+    if answered is None or request.project is not None or request.intent is not None:
+        return request
+    earlier = Requested.read(answered.request or "")
+    if earlier is None:
+        return request
+    typed = earlier.request.intent
+    return request.model_copy(update={"project": earlier.request.project or (typed.project if typed else None)})
 
 
 def _asked(request: m.PlanRequest) -> dict[str, str]:

@@ -14,7 +14,7 @@ _DEFAULT_PRESERVE = tuple(m.TransferIntent.model_fields["preserve"].default)
 
 
 def to_reading(intent: m.TransferIntent) -> Intent:
-    """Say a typed intent in the terms of the language; `compare` and to preserve nothing have no words.
+    """Say a typed intent in the terms of the language; `compare`, `project` and to preserve nothing have no words.
 
     Verification at rest is what people ask for by the name of BLAKE3; in transit is the default.
     Raises `invalid_request` for a location without a path.
@@ -81,6 +81,7 @@ def from_reading(reading: Intent, before: m.TransferIntent | None = None) -> m.T
                 "compare": before.compare if before else "size-mtime",
                 "delete_extraneous": bool(reading.delete_extraneous),
                 "preserve": list(reading.preserve or (_DEFAULT_PRESERVE if unsaid is None else unsaid)),
+                "project": before.project if before else None,
             }
         )
     except ValidationError as error:
@@ -108,9 +109,9 @@ def changed(intent: m.TransferIntent, changes: m.Changes) -> m.TransferIntent:
 
 
 def sentence_of(intent: m.TransferIntent) -> str:
-    """Write the intent as a sentence that reads back to the same intent, but for `compare`, which has no words.
+    """Write the intent as a sentence that reads back to the same intent, but for `compare` and `project`.
 
-    Empty where no sentence can: a name that fits in none, or nothing to be preserved.
+    These have no words. Empty where no sentence can: a name that fits in none, or nothing to be preserved.
     """
     if not intent.preserve:
         return ""

@@ -34,6 +34,11 @@ def origins_of_slots(
     return _origins(intent, _said(answer) if answer else {}, before, _giver(caller))
 
 
+def origins_of_project(origins: Origins, caller: Caller) -> Origins:
+    """Say who named the project that stands beside a request."""
+    return {**origins, "project": Origin(_giver(caller))}
+
+
 def origins_view(origins: Origins) -> list[m.SlotOrigin]:
     """Show the origin of every slot."""
     known = {slot: origins.get(slot, Origin(OriginKind.ASSUMED)) for slot in SLOTS}

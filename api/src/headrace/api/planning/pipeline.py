@@ -28,7 +28,8 @@ from headrace.api.policy.budgets import day_of, used_today
 from headrace.api.policy.deciding import Deciding
 from headrace.api.policy.links import narrowest
 from headrace.api.policy.qos import InForce, QosVersions
-from headrace.api.policy.quotas import Quotas
+from headrace.api.policy.quota_rules import Whose
+from headrace.api.policy.quotas import Quotas, whose
 from headrace.api.policy.tuning import effective
 from headrace.api.policy.versions import Policies
 from headrace.api.signing.legs import LEGS, most_of
@@ -182,9 +183,7 @@ class Pipeline:
         timing = {"eta_s": eta_s, "estimate": may_take, "starts": schedule.starts, "hours": schedule.hours_view}
         day = day_of(schedule.starts or self._core.clock(), self._core.settings.timezone)
         most = most_of(execution.max_bytes, execution.max_files, probe=card.probe is not None)
-        quotas, over = await self._quotas.of_plan(
-            asked.caller.principal, route.source.text, route.destination.text, most, day
-        )
+        quotas, over = await self._quotas.of_plan(_concerned(asked, route), most, day)
         tuning = effective(held.document, card.tuning.own(), route.source.endpoint, route.destination.endpoint)
         warnings = [*filter(None, [schedule.warning(eta_s)]), *map(sentence, over)]
         card = card.model_copy(update=timing | {"warnings": warnings, "quotas": quotas, "tuning": tuning})
@@ -299,7 +298,8 @@ class Pipeline:
         async with self._core.database.read() as tx:
             budgets = await used_today(tx, principal.id, principal.agent, day)
         moment = replace(self._locations.moment(asked.caller), start=schedule.starts)
-        facts = replace(Facts.of(execution, counts, moment, budgets, asked.origins), deadline=schedule.deadline)
+        facts = Facts.of(execution, counts, moment, budgets, asked.origins)
+        facts = replace(facts, deadline=schedule.deadline, project=asked.intent.project or "")
         asker = asker_of(principal)
         policies, action = self._policies.active, execution.action
         return await self._deciding.run(asker.person, decide, policies, action, asker, route, facts)
@@ -331,6 +331,7 @@ class Pipeline:
             starts=settled.schedule.starts,
             hours=settled.schedule.hours,
             deadline=settled.schedule.deadline,
+            project=asked.intent.project or "",
             origins=asked.origins,
             known_as=settled.known_as,
         )
@@ -348,6 +349,10 @@ class Pipeline:
             }
         )
         return Planned(ready, document, decision, route, execution)
+
+
+def _concerned(asked: Asked, route: Route) -> Whose:
+    return whose(asked.caller.principal, route.source.text, route.destination.text, asked.intent.project or "")
 
 
 def _require_hours(held: InForce, qos_class: str, schedule: Schedule, count: int, rate_limit_bps: int | None) -> None:

@@ -1,7 +1,7 @@
 """In which ways a list finds a person's plans that a caller may see, each along an index in the order of time.
 
-Somebody's own, or everybody's for who sees everything, by state, endpoint or assistant; of others' plans, those that
-need the approval of one of the caller's roles or groups.
+Somebody's own, or everybody's for who sees everything, by state, endpoint, assistant or project; of others' plans,
+those that need the approval of one of the caller's roles or groups.
 """
 
 from collections.abc import Iterator, Sequence
@@ -97,7 +97,7 @@ def ways_to_plans(
 
 def _of_person(person: str, known: Narrowed, in_states: Sequence[ColumnElement[bool]], most: int) -> Iterator[Way[str]]:
     rows, known = _ROWS.where(PlanRow.requester == person), replace(known, people=None)
-    if known.agent is not None:
+    if known.agent is not None or known.project is not None:
         yield rows.where(*known.conditions(PlanRow), *_any_of(in_states))
     elif known.ends:
         first, *others = known.ends

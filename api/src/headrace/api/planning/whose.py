@@ -1,4 +1,4 @@
-"""Whose plans and transfers a list shows: of an endpoint, of endpoints with a label, of a person, of an assistant."""
+"""Whose plans and transfers a list shows: of an endpoint or a label, of a person, of an assistant, of a project."""
 
 import json
 from collections.abc import Sequence
@@ -27,6 +27,8 @@ class Narrowing:
     """Id or name of the requester."""
     agent: str = ""
     """The assistant that planned it."""
+    project: str = ""
+    """The project that it is for."""
 
     async def known(self, tx: Tx) -> "Narrowed":
         """Look up what the names stand for now; what is unknown fits nothing."""
@@ -41,6 +43,7 @@ class Narrowing:
             ends=tuple(ends),
             people=await people_named(tx, self.person) if self.person else None,
             agent=self.agent or None,
+            project=self.project or None,
         )
 
 
@@ -52,6 +55,7 @@ class Narrowed:
     """Endpoints, of each group one is the source or the destination."""
     people: tuple[str, ...] | None = None
     agent: str | None = None
+    project: str | None = None
 
     def conditions(self, row: type[PlanRow | TransferRow]) -> list[ColumnElement[bool]]:
         """Return the conditions on a row."""
@@ -60,6 +64,8 @@ class Narrowed:
             found.append(one_of(row.requester, self.people))
         if self.agent is not None:
             found.append(row.agent == self.agent)
+        if self.project is not None:
+            found.append(row.project == self.project)
         return found + [or_(one_of(row.source_endpoint, e), one_of(row.destination_endpoint, e)) for e in self.ends]
 
 

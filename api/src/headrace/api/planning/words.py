@@ -16,7 +16,7 @@ from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
 from headrace.api.planning.intents import changed, from_reading, is_transfer, sentence_of, to_reading
 from headrace.api.planning.model_reading import ModelReading
-from headrace.api.planning.origins import origins_of_slots, origins_of_words
+from headrace.api.planning.origins import origins_of_project, origins_of_slots, origins_of_words
 from headrace.api.planning.rates import require_rate
 from headrace.api.planning.schedule import require_near
 from headrace.api.policy.deciding import Deciding
@@ -84,7 +84,7 @@ class Words:
 
     async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         """Read a request to plan; `before` is the earlier plan that a follow-up is about."""
-        reading = await self._read(caller, request, before)
+        reading = _for_project(await self._read(caller, request, before), request.project, caller)
         refusals = self._refused(reading.intent)
         return replace(reading, intent=None, refusals=refusals, origins={}) if refusals else reading
 
@@ -199,6 +199,14 @@ class Words:
             others = Registry(one for one in names if one.id != LOCAL_ENDPOINT)
             self._named = known, {True: Registry(names), False: others}
         return self._named[1]
+
+
+def _for_project(reading: Reading, project: str | None, caller: Caller) -> Reading:
+    """Take up the project that is named beside words or slots; one that the earlier plan has already stays as it is."""
+    if reading.intent is None or project in {None, reading.intent.project}:
+        return reading
+    intent = reading.intent.model_copy(update={"project": project})
+    return replace(reading, intent=intent, origins=origins_of_project(reading.origins, caller))
 
 
 def _typed(intent: Intent, read: Interpretation, before: m.TransferIntent | None) -> m.TransferIntent:

@@ -1,7 +1,8 @@
 """Quotas of a site: which there are (`HEADRACE_QUOTAS`), whom each concerns, and what stands against one more transfer.
 
 A quota limits what counts under one key, such as `group:cryo` or `destination:archive:/raw`: bytes and files in the
-site's day, and transfers that have not ended. With the subject `*`, each person (assistant, group, endpoint) has one.
+site's day, and transfers that have not ended. With the subject `*`, each person (assistant, group, project, endpoint)
+has one.
 An assistant is one person's: its name alone would be anybody's who makes a token for it.
 """
 
@@ -31,7 +32,7 @@ class Quota(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    of: Literal["person", "group", "agent", "endpoint", "destination"]
+    of: Literal["person", "group", "agent", "project", "endpoint", "destination"]
     subject: Annotated[str, Field(min_length=1, max_length=1000)]
     bytes_a_day: _MOST | None = None
     files_a_day: _MOST | None = None
@@ -77,6 +78,7 @@ class Whose:
     groups: Collection[str]
     source: str = ""
     destination: str = ""
+    project: str = ""
 
     def subjects(self, of: str) -> tuple[str, ...]:
         """Return the subjects of a kind; a person goes by id here, and an assistant belongs to one."""
@@ -87,6 +89,8 @@ class Whose:
                 return (f"{self.person}/{self.agent}",) if self.agent else ()
             case "group":
                 return tuple(sorted(self.groups))
+            case "project":
+                return (self.project,) if self.project else ()
             case "endpoint":
                 ends = (text.partition(":")[0] for text in (self.source, self.destination) if text)
                 return tuple(dict.fromkeys(ends))

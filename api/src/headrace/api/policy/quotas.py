@@ -51,7 +51,8 @@ class Quotas:
         """Refuse a transfer that would go over a quota, and count it under each that concerns it. See `budgets`."""
         if self._quotas:
             # Whoever submits what an assistant planned uses that assistant's quota, as the plan said.
-            limits = limits_of(self._quotas, replace(whose(principal, row.source, row.destination), agent=row.agent))
+            concerned = whose(principal, row.source, row.destination, row.project or "")
+            limits = limits_of(self._quotas, replace(concerned, agent=row.agent))
             await self._require(tx, limits, wanted, day)
             for limit in limits:
                 tx.gather(_count, {"key": limit.key, "transfer": row.id})
@@ -62,11 +63,9 @@ class Quotas:
             keys = set(await tx.scalars(select(QuotaKeyRow.key).where(QuotaKeyRow.transfer == row.id)))
             await self._require(tx, await self._limits(tx, keys), wanted, day)
 
-    async def of_plan(
-        self, principal: Principal, source: str, destination: str, wanted: Used, day: str
-    ) -> tuple[list[m.QuotaUse], list[str]]:
+    async def of_plan(self, concerned: Whose, wanted: Used, day: str) -> tuple[list[m.QuotaUse], list[str]]:
         """Return the quotas that concern a plan, and what will stand against it if nothing changes."""
-        limits = limits_of(self._quotas, whose(principal, source, destination))
+        limits = limits_of(self._quotas, concerned)
         if not limits:
             return [], []
         renews = renewal(day, self._core.settings.timezone)
@@ -76,13 +75,15 @@ class Quotas:
         return [quota_use(limit, used[limit.key], renews) for limit in limits], [one.said for one in found]
 
     async def show(self, caller: Caller) -> list[m.QuotaUse]:
-        """List the quotas that concern the caller, and those of places; operators, auditors and admins see all."""
+        """List the quotas of the caller, of places and of projects; operators, auditors and admins see all."""
         if not self._quotas:
             return []
         principal, zone = caller.principal, self._core.settings.timezone
         day = day_of(self._core.clock(), zone)
         mine = {limit.key: limit for limit in limits_of(self._quotas, whose(principal, "", ""))}
-        places = (one for one in self._quotas if one.of in {"endpoint", "destination"} and one.subject != EACH)
+        # Anybody may go there, and name any project.
+        anybodys = {"endpoint", "destination", "project"}
+        places = (one for one in self._quotas if one.of in anybodys and one.subject != EACH)
         mine |= {(key := f"{one.of}:{one.subject}"): Limit(one, key) for one in places}
         async with self._core.database.read() as tx:
             if any(map(principal.may, _SEES_ALL)):
@@ -127,10 +128,10 @@ class Quotas:
                 raise ServiceError(Code.QUOTA_EXCEEDED, refusal.said, retry_after_s=passes_after_s)
 
 
-def whose(principal: Principal, source: str, destination: str) -> Whose:
+def whose(principal: Principal, source: str, destination: str, project: str = "") -> Whose:
     """Return whom and what a transfer concerns."""
     name = principal.name if principal.local else ""
-    return Whose(principal.id, name, principal.agent, principal.groups, source, destination)
+    return Whose(principal.id, name, principal.agent, principal.groups, source, destination, project)
 
 
 async def _used(tx: Tx, keys: Collection[str], day: str) -> Mapping[str, Used]:

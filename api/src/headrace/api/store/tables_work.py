@@ -11,6 +11,8 @@ from headrace.api.store.tables_site import name_of
 
 _OPEN: Final = ("state", "unstarted", "expires")
 _ENDS: Final = ("source_endpoint", "destination_endpoint")
+_FOR_A_PROJECT: Final = text("project IS NOT NULL")
+"""Most are for none, and cost these indexes nothing."""
 NOT_PROMISED: Final = datetime(9999, 12, 31, tzinfo=UTC)
 """In place of since when a deadline was promised, of one that could not be kept: earlier services sort it last."""
 
@@ -36,6 +38,12 @@ class PlanRow(Base):
         Index("ix_plans_requester_source_endpoint", "requester", "source_endpoint", "created", "id", *_OPEN),
         Index("ix_plans_requester_destination_endpoint", "requester", "destination_endpoint", "created", "id", *_OPEN),
         Index("ix_plans_requester_agent", "requester", "agent", "created", "id", *_OPEN, *_ENDS),
+        Index(
+            "ix_plans_requester_project",
+            *("requester", "project", "created", "id", *_OPEN, *_ENDS),
+            sqlite_where=_FOR_A_PROJECT,
+            postgresql_where=_FOR_A_PROJECT,
+        ),
     )
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
@@ -71,6 +79,8 @@ class PlanRow(Base):
     qos_class: Mapped[str] = mapped_column(String(64), default="bulk", server_default="bulk")
     unstarted: Mapped[bool] = mapped_column(default=True, server_default=false())
     """Whether no transfer carries it out: few do not, and lists of what is open find them by it."""
+    project: Mapped[str | None] = mapped_column(String(120))
+    """For lists; what counts is in the sealed document."""
 
 
 class PlanApproverRow(Base):
@@ -152,6 +162,18 @@ class TransferRow(Base):
             "ix_transfers_requester_destination_endpoint", "requester", "destination_endpoint", "created", "id", "state"
         ),
         Index("ix_transfers_requester_agent", "requester", "agent", "created", "id", "state", *_ENDS),
+        Index(
+            "ix_transfers_project_created",
+            *("project", "created", "id", "state", *_ENDS, "requester"),
+            sqlite_where=_FOR_A_PROJECT,
+            postgresql_where=_FOR_A_PROJECT,
+        ),
+        Index(
+            "ix_transfers_requester_project",
+            *("requester", "project", "created", "id", "state", *_ENDS),
+            sqlite_where=_FOR_A_PROJECT,
+            postgresql_where=_FOR_A_PROJECT,
+        ),
         Index("ix_transfers_tidied_state", "tidied", "state"),
     )
 
@@ -219,6 +241,8 @@ class TransferRow(Base):
     source_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
     """As of its plan."""
     destination_endpoint: Mapped[str] = mapped_column(String(40), default="", server_default="")
+    project: Mapped[str | None] = mapped_column(String(120))
+    """As its plan's sealed document says."""
 
 
 class TransferApproverRow(Base):

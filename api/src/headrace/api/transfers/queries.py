@@ -59,7 +59,7 @@ _SHOWN: Final[Select[*tuple[Any, ...]]] = select(
     *(TransferRow.started, TransferRow.ended, TransferRow.attempt, TransferRow.rate_ceiling_bps, TransferRow.progress),
     *(TransferRow.error, TransferRow.receipt, TransferRow.wish, TransferRow.qos_class, TransferRow.goes_on),
     *(TransferRow.hours, TransferRow.deadline, TransferRow.probe, TransferRow.tuning, TransferRow.paused_since),
-    *(TransferRow.kept, TransferRow.promised, TransferRow.only_failed),
+    *(TransferRow.kept, TransferRow.promised, TransferRow.only_failed, TransferRow.project),
 )
 """What a list shows of a transfer: no long texts, and few times, which take longest to read."""
 _KEPT_PAGES: Final = 64

@@ -187,6 +187,7 @@ class Receipts:
         )
         document = await self._signer.receipt(tx, transfer, plan, ended)
         summary = totals.sentence(end.outcome, await _took(tx, transfer, transfer.started, transfer.ended), verified)
+        summary += f" It was for the project {plan.project}." if plan.project else ""
         ends = {"source": transfer.source, "destination": transfer.destination}
         summary += "".join(f" {_brings_back(ends[end], folder)}" for end, folder in checked.trash)
         if earlier := await earlier_receipts(tx, transfer, transfer.ended):

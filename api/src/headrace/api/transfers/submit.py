@@ -69,6 +69,7 @@ class Submissions:
                 released = await self.parts.signer.released(tx, row, starts=True)
             except Refused as error:
                 raise _what_is_missing(error, plan) from error
+            row.project = released.project or None
             execution = released.execution
             row.rate_ceiling_bps = _number(execution["rate_ceiling_bps"])
             self.parts.shares.in_force.require_open(row.qos_class, own_hours(row), row.starts or row.created)
@@ -79,6 +80,8 @@ class Submissions:
             await self.parts.quotas.require(tx, row, caller.principal, most, day)
             reserve(tx, row, day=day, max_bytes=most.bytes, max_files=most.files)
             detail = {"plan": plan.id, "digest": row.plan_digest}
+            if row.project is not None:
+                detail["project"] = row.project
             await self.parts.core.audit.append(tx, m.AuditKind.SUBMITTED, caller=caller, subject=row.id, detail=detail)
             await self.parts.history.record(
                 tx, row, m.TransferEventKind.QUEUED, "the plan was submitted", caller=caller

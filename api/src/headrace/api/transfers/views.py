@@ -51,6 +51,7 @@ def transfer_view(row: TransferRow, status: TransferStatus, caller: Principal, h
         requester=row.requester,
         requester_name=row.requester_name,
         agent=row.agent,
+        project=row.project,
         action=row.action,
         probe=row.probe is not None,
         source=row.source,

@@ -1,7 +1,7 @@
 """In which ways a list finds the transfers that a caller may see, each along an index in the order of time.
 
-Everybody's by state, endpoint, assistant or person, for who sees everything; one's own, and those of plans that needed
-the approval of one's roles or groups, for who does not.
+Everybody's by state, endpoint, assistant, project or person, for who sees everything; one's own, and those of plans
+that needed the approval of one's roles or groups, for who does not.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,18 +26,35 @@ def ways_to(rights: Rights, known: Narrowed, states: Sequence[m.TransferState]) 
         return [_none()]
     states = tuple(dict.fromkeys(states))
     if rights.oversees and rights.only_planned_by is None:
-        return _among_all(known, states)
+        return _named(known, states)
     found: list[Way[str]] = []
     if known.people is None or rights.person in known.people:
         own = replace(known, people=(rights.person,))
         if rights.only_planned_by is None:
-            found += _of_people(own, states)
+            found += _named(own, states)
         elif known.agent in {None, rights.only_planned_by}:
-            found += _of_people(replace(own, agent=rights.only_planned_by), states)
+            found += _named(replace(own, agent=rights.only_planned_by), states)
     if rights.only_planned_by is None:
         narrowed = [*known.conditions(TransferRow), *_in(states)]
         found += [way.where(*narrowed) for way in _for_approver(sorted(rights.approves_as))]
     return found or [_none()]
+
+
+def _named(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:
+    """Return the ways to everybody's transfers, or to those of the people who are named."""
+    return _among_all(known, states) if known.project is None else list(_of_project(known, states))
+
+
+def _of_project(known: Narrowed, states: Sequence[m.TransferState]) -> Iterator[Way[str]]:
+    """Yield the ways to a project's transfers, by its index, or by that of each person's of it."""
+    rest = [*replace(known, people=None).conditions(TransferRow), *_in(states)]
+    if known.people is None or len(known.people) > MOST_WAYS:
+        yield _ROWS.where(*known.conditions(TransferRow), *_in(states))
+        return
+    for person in known.people:
+        yield _ROWS.where(TransferRow.requester == person, *rest)
+    if not known.people:
+        yield _none()
 
 
 def _among_all(known: Narrowed, states: Sequence[m.TransferState]) -> list[Way[str]]:

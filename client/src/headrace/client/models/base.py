@@ -41,6 +41,8 @@ PersonName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 """A name that somebody is given."""
 GroupName = Annotated[str, StringConstraints(max_length=120, pattern=r"^\w[\w .:@+-]*$")]
 """A group that policies speak of."""
+ProjectName = GroupName
+"""A project that policies and quotas speak of: its name is written as that of a group."""
 IssuerName = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^[^\x00-\x1f\x7f]*$")]
 """What an issuer calls itself, a person or a group: any text of one line."""
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=1000)]

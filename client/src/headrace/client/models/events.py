@@ -199,9 +199,9 @@ class AuditKind(_Kind):
     ASKED = (
         "asked",
         "somebody asked for a plan, with these words or slots",
-        "answers words intent plan changes timezone probe tuning",
+        "answers words intent plan changes timezone project probe tuning",
     )
-    DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest origins"
+    DECIDED = "decided", "policy decided on a plan", "outcome rules policy_version digest origins project"
     PLANNING_ENDED = (
         "planning_ended",
         "planning ended in this state; which language model was asked about the words, and what came of it",
@@ -224,7 +224,7 @@ class AuditKind(_Kind):
         "another person said no to a digest",
         "digest policy_version requester nonce reason",
     )
-    SUBMITTED = "submitted", "a plan was submitted, and became a transfer", "plan digest"
+    SUBMITTED = "submitted", "a plan was submitted, and became a transfer", "plan digest project"
     TICKETED = "ticketed", "a ticket was signed", "ticket attempt plan_digest expires"
     TRANSFER_CHANGED = "transfer_changed", "an entry was added to a transfer's history", "event state attempt message"
     RECEIPT_MADE = "receipt_made", "a receipt was signed", "transfer"

@@ -13,6 +13,7 @@ from headrace.client.models.base import (
     Location,
     Model,
     Moment,
+    ProjectName,
     Rate,
     Recurrence,
     Size,
@@ -56,6 +57,7 @@ class Changes(Model):
     delete_source: bool | None = None
     delete_extraneous: bool | None = None
     preserve: Preserved | None = None
+    project: ProjectName | None = None
 
 
 class TransferIntent(Model):
@@ -89,6 +91,9 @@ class TransferIntent(Model):
     preserve: Preserved = Field(
         default=["timestamps", "permissions", "symlinks"], description="what of a file's metadata is kept"
     )
+    project: ProjectName | None = Field(
+        default=None, description="the project that it is for: policy decides who may name which, and quotas count it"
+    )
 
 
 class RunHours(Model):
@@ -114,6 +119,7 @@ class PlannedIntent(TransferIntent):
     repeat: str | None = None
     rate_limit_bps: int | None = None
     preserve: list[Preserve] = ["timestamps", "permissions", "symlinks"]
+    project: str | None = None
 
     @classmethod
     def of(cls, intent: TransferIntent) -> Self:

@@ -7,7 +7,19 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from headrace.client.models.base import Count, Handle, Model, Page, ProofStrength, Proven, Reason, Sha256, Words, Zone
+from headrace.client.models.base import (
+    Count,
+    Handle,
+    Model,
+    Page,
+    ProjectName,
+    ProofStrength,
+    Proven,
+    Reason,
+    Sha256,
+    Words,
+    Zone,
+)
 from headrace.client.models.intents import (
     Changes,
     PlannedIntent,
@@ -50,6 +62,11 @@ class PlanRequest(Model):
     changes: Changes | None = None
     answers: Handle | None = None
     timezone: Zone | None = None
+    project: ProjectName | None = Field(
+        default=None,
+        description="the project that it is for, which words can't say: as `project` of the intent or the changes; "
+        "of a change or an answer, null keeps what the earlier plan has",
+    )
     probe: ProbeBounds | None = Field(
         default=None, description="only measure, with an `intent` that copies: its places, ceiling and priority count"
     )
@@ -194,7 +211,7 @@ class Estimate(Model):
 class QuotaUse(Model):
     """How much of a quota is used, in the site's day or at this moment; a limit that is null is none."""
 
-    of: Literal["person", "group", "agent", "endpoint", "destination"]
+    of: Literal["person", "group", "agent", "project", "endpoint", "destination"]
     subject: str = Field(description="whose it is: a person by id, a place as `endpoint:/path`")
     bytes_a_day: Count | None = None
     bytes_used: Count = 0

@@ -130,6 +130,7 @@ class Transfer(Model):
     requester: str
     requester_name: str | None = None
     agent: str | None = None
+    project: str | None = Field(default=None, description="the project that it is for, if one was named")
     action: str
     probe: bool = Field(default=False, description="it only measures, and leaves nothing at its destination")
     source: str

@@ -76,6 +76,7 @@ SLOTS: Final = (
     "delete_source",
     "delete_extraneous",
     "preserve",
+    "project",
 )
 """The slots of a plan that have an origin."""
 SPELLED: Final[Mapping[str, str]] = {"min_size": "min_size_bytes", "max_size": "max_size_bytes"}

@@ -99,6 +99,8 @@ class PlanDraft:
     """Hours in which alone it may run."""
     deadline: datetime | None = None
     """When it is to be done."""
+    project: str = ""
+    """Which project it is for, if one was named."""
     origins: Origins = field(default_factory=dict)
     """Where each slot comes from."""
     known_as: str = ""
@@ -134,6 +136,7 @@ class PlanDraft:
             "created": utc_text(self.created),
             "expires": utc_text(self.expires),
             **RESERVED,
+            "project": self.project,
             "local_account": self.known_as,
         }
 

@@ -4,6 +4,7 @@
 """
 
 import hmac
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -125,6 +126,11 @@ class ReleasedPlan:
             raise _refused(Unreleased.NOT_RUNNABLE, "the plan's hours can't be read; plan again") from error
 
     @property
+    def project(self) -> str:
+        """Which project it is for; empty where none was named."""
+        return str(self.fields.get("project", ""))
+
+    @property
     def requester(self) -> str:
         """Who asked for it."""
         return str(self.fields["requester"])
@@ -154,6 +160,7 @@ def release(
     decision = _mapping(plan.fields, "decision")
     _check_policy(decision, policies, decided if submission.started is not None else None)
     _check_trash(plan, decision)
+    _check_project(plan, decision)
     _check_consent(plan, submission, begun)
     return plan
 
@@ -243,6 +250,7 @@ def receipt_body(plan: ReleasedPlan, ended: Ended, approvals: Sequence[Approval]
         "verified": ended.verified,
         "created": utc_text(now),
         **RESERVED,
+        "project": plan.project,
     }
 
 
@@ -272,6 +280,17 @@ def _check_trash(plan: ReleasedPlan, decision: JsonObject) -> None:
     wanted = None if days is None or not deletes else {"keep_days": str(days)}
     if execution.get("trash") != wanted:
         message = "the plan does not keep what it deletes as the policy's decision says; plan again"
+        raise _refused(Unreleased.NOT_RUNNABLE, message)
+
+
+def _check_project(plan: ReleasedPlan, decision: JsonObject) -> None:
+    """Hold a plan to the project that policy decided about; plans of before there were projects have none."""
+    try:
+        told = json.loads(str(decision["context"]))["context"].get("project", "")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        told = None
+    if told != plan.project:
+        message = "the plan names another project than the one that policy decided about; plan again"
         raise _refused(Unreleased.NOT_RUNNABLE, message)
 
 

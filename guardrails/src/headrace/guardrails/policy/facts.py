@@ -107,6 +107,8 @@ class Facts:
     """Ceiling that was asked for; 0 without one."""
     deadline: datetime | None = None
     """When it is to be done, if that was asked for."""
+    project: str = ""
+    """Which project it is for, if one was named."""
     budgets: Budgets = field(default_factory=Budgets)
     origins: Origins = field(default_factory=dict)
 
@@ -166,6 +168,7 @@ class Facts:
             "on_conflict": self.on_conflict,
             "rate_limit_bps": self.rate_limit_bps,
             "deadline": utc_text(self.deadline) if self.deadline else "",
+            "project": self.project,
             "person_used_bytes": budgets.person_used_bytes,
             "person_budget_bytes": budgets.person_budget_bytes,
             "agent_used_bytes": budgets.agent_used_bytes,

@@ -16,12 +16,15 @@ from headrace.guardrails.rails.routes import ResolvedEndpoint, Route, place_befo
 from headrace.guardrails.seal.documents import Json, JsonObject, canonical, utc_text
 from headrace.guardrails.seal.execution import Filters
 
-FORM: Final = "6"
+FORM: Final = "7"
 _FIRST_FORM: Final = ""
-_TEXT_FACTS: Final = frozenset({"now", "start", "deadline", "door", "credential", "verification", "on_conflict"})
+_TEXT_FACTS: Final = frozenset(
+    {"now", "start", "deadline", "door", "credential", "verification", "on_conflict", "project"}
+)
 _TIME_FACTS: Final = ("now", "start", "deadline")
-_NO_TIME: Final = ""
-"""What stands for a deadline where none was asked for; policies see no `deadline` then."""
+_NONE: Final = ""
+"""What stands for a deadline or project where none was asked for; policies see no such fact then."""
+_OPTIONAL: Final = ("deadline", "project")
 _UNKNOWN: Final[JsonObject] = {
     "session": False,
     "largest_file_bytes": "0",
@@ -50,9 +53,12 @@ _LACKING: Final[Mapping[object, frozenset[str]]] = {
     "3": SINCE_FORM_4 | SINCE_FORM_5 | SINCE_FORM_6,
     "4": SINCE_FORM_5 | SINCE_FORM_6,
     "5": SINCE_FORM_6,
+    "6": frozenset(),
     FORM: frozenset(),
 }
 """What records of each form lack; those of the first have no `form`."""
+_PROJECT: Final = "project"
+"""Fact and slot since the seventh form: before it nobody could name a project, so that none was named."""
 
 SIZE_LIMITS: Final = ("min_size_bytes", "max_size_bytes")
 TIME_LIMITS: Final = ("modified_after", "modified_before")
@@ -103,17 +109,25 @@ def read_record(text: str) -> tuple[JsonObject, frozenset[str]]:
     context, resource = _object(record["context"]), _object(record["resource"])
     if lacking & {*context, *resource}:
         raise TypeError(record)
-    known = _KNOWN_SINCE_MOMENTS if "files" not in context else frozenset(_UNKNOWN)
-    unknown = {name: value for name, value in _UNKNOWN.items() if name in lacking & known}
     if form == FORM:
         return record, lacking
+    if _PROJECT in context:
+        raise TypeError(record)
+    known = _KNOWN_SINCE_MOMENTS if "files" not in context else frozenset(_UNKNOWN)
+    unknown = {name: value for name, value in _UNKNOWN.items() if name in lacking & known}
+    if "files" in context:
+        unknown |= {_PROJECT: _NONE}
+    if "origins" in context:
+        unknown |= {"origins": _without_project(_object(context["origins"]))}
     browses = record["action"] == "browse"
     added: JsonObject = {} if browses else dict.fromkeys(LIMITS)
     if form == _FIRST_FORM:
         added = {**added, "exclude": [], **({"below": True} if browses else {"include": []})}
         context = {name: value for name, value in context.items() if name != "approvals"} | {"start": context["now"]}
+    if form == "6":
+        added = {}
     # A record of the fifth form always says which folders have labels: without that it is none.
-    kept = resource if form == "5" else _with_labelled(resource)
+    kept = resource if form in {"5", "6"} else _with_labelled(resource)
     return {**record, "resource": {**kept, **added}, "context": {**context, **unknown}}, lacking
 
 
@@ -123,6 +137,13 @@ def in_this_form(record: JsonObject) -> JsonObject:
     Only where the policy reads nothing that its own form lacks: what was filled in is nobody's word.
     """
     return {**record, "form": FORM}
+
+
+def _without_project(origins: JsonObject) -> JsonObject:
+    """Give the origins of an earlier form that of the slot which they lack: nobody named a project."""
+    if _PROJECT in origins:
+        raise TypeError(origins)
+    return {**origins, _PROJECT: OriginKind.ASSUMED.value}
 
 
 def _with_labelled(resource: JsonObject) -> JsonObject:
@@ -218,9 +239,11 @@ def cedar_request(record: Mapping[str, Json]) -> dict[str, object]:
     }
     if "origins" in context:
         values["origins"] = _slots_by_origin(_object(context["origins"]))
-    times = {name: _datetime(context[name]) for name in _TIME_FACTS if name in context and context[name] != _NO_TIME}
-    if "files" in context and context["deadline"] == _NO_TIME:
-        del values["deadline"]
+    times = {name: _datetime(context[name]) for name in _TIME_FACTS if name in context and context[name] != _NONE}
+    if "files" in context:
+        for name in _OPTIONAL:
+            if context[name] == _NONE:
+                del values[name]
     resource = "Folder" if record["action"] == "browse" else "Route"
     caller = record["caller"]
     if not isinstance(caller, Mapping):
