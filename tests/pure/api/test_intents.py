@@ -51,6 +51,7 @@ INTENTS = st.fixed_dictionaries(
         "on_conflict": st.sampled_from(["skip", "overwrite", "fail", "newer"]),
         "compare": choices("compare"),
         "delete_extraneous": st.booleans(),
+        "project": st.sampled_from(["cryo-em", "a b"]),
         "preserve": st.sets(st.sampled_from(PRESERVE)).map(lambda kept: [one for one in PRESERVE if one in kept]),
     },
 ).map(lambda slots: m.TransferIntent.model_validate(only_a_sync_deletes(slots)))
@@ -74,7 +75,7 @@ def test_a_sentence_reads_back_to_the_intent_or_there_is_none(intent: m.Transfer
     answer = interpret(sentence, CONTEXT)
     assert answer.outcome == "intent", (sentence, answer.questions)
     read = from_reading(answer.intent)
-    assert alike(read) == alike(intent).model_copy(update={"compare": "size-mtime"}), sentence
+    assert alike(read) == alike(intent).model_copy(update={"compare": "size-mtime", "project": None}), sentence
 
 
 @settings(max_examples=150, deadline=None)

@@ -288,7 +288,8 @@ def _check_project(plan: ReleasedPlan, decision: JsonObject) -> None:
     try:
         told = json.loads(str(decision["context"]))["context"].get("project", "")
     except (ValueError, TypeError, KeyError, AttributeError):
-        told = None
+        # It names none, and whoever decides it again denies it.
+        told = ""
     if told != plan.project:
         message = "the plan names another project than the one that policy decided about; plan again"
         raise _refused(Unreleased.NOT_RUNNABLE, message)
