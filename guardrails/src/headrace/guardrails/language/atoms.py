@@ -155,6 +155,8 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
         return _item("<glob>", token, at, glob)
     if value.endswith(("'s", "\u2019s")) and find_endpoint(value[:-2], names.context):
         return _item("<ep>", token, at, Place(token.text, value[:-2]))
+    if value.endswith(("'s", "\u2019s")) and _is_id(value[:-2], names.context):
+        return _item("<idof>", token, at, value[:-2].removeprefix("#"))
     if _is_id(value, names.context):
         return _item("<id>", token, at, value.removeprefix("#"))
     if value in names.of_the_last_plan:

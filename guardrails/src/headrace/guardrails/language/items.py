@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Hours, Place
+from headrace.guardrails.intents.draft import Hours, Place, Repeat
 from headrace.guardrails.language.atoms import read_atoms
 from headrace.guardrails.language.clock import when_at
 from headrace.guardrails.language.fields import labelled
@@ -28,6 +28,7 @@ from headrace.guardrails.language.phrases import (
 from headrace.guardrails.language.spelling import corrected, is_real_word
 from headrace.guardrails.language.units import amount_at, is_rate_unit
 from headrace.guardrails.resolve.dot_names import is_ending
+from headrace.guardrails.resolve.recurrence import RRULE_DAYS, days_between
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     Joined = tuple[int, str, Value | None]
 
 _LONGEST_ID = 40
+_FROM_TO = 2
 _IN_A_NAME = 2
 _LONGEST_PHRASE = 7
 _BETWEEN_NAMES = 4
@@ -56,6 +58,7 @@ def build_items(tokens: Sequence[Token], context: Context) -> list[Item]:
     for join in (
         partial(_last_of, "{named_by_id} <id>"),
         _spoken_mark,
+        _days_at,
         partial(_spoken_id, ids={known.id.lower() for known in context.transfers}),
         _value_at,
         _place_at,
@@ -174,6 +177,8 @@ def _marked(item: Item) -> Item:
     """Mark a word that no phrase knows, so that only `<any>` matches it."""
     if item.value is not None or item.symbol in KNOWN:
         return item
+    if is_rate_unit(item.text):
+        return replace(item, symbol="<rateunit>")
     if _RRULE.fullmatch(item.text):
         return replace(item, symbol="<rrule>", value=item.text)
     visible = item.symbol.replace(" ", "_").replace("<", "(").replace(">", ")")
@@ -194,7 +199,7 @@ def _amounts_and_times(items: Sequence[Item], at: int) -> Iterator[Joined]:
     when, amount, length = when_at(items, at), amount_at(items, at), length_at(items, at)
     if when:
         yield when[0], "<when>", when[1]
-    if amount:
+    if amount and text_of(items, at, at + amount[0]).lower() not in listed("a_little"):
         yield amount[0], _amount_symbol(items[at : at + amount[0]], amount[1]), amount[1]
     if length:
         yield length[0], "<dur>", length[1]
@@ -220,6 +225,19 @@ def _hours(items: Sequence[Item], at: int) -> Joined | None:
     if whens[0] and whens[1] and whens[0][1].clock and whens[1][1].clock:
         return 1, "<hours>", Hours(items[at].text, whens[0][1], whens[1][1])
     return None
+
+
+def _days_at(items: Sequence[Item], at: int) -> Joined | None:
+    """Read "Mon-Fri", "Mon/Wed/Fri": days of the week written as one word."""
+    text = items[at].text.lower().replace("\u2013", "-")
+    mark = "/" if "/" in text else "-"
+    names = text.split(mark)
+    days = [number for name in names for group in ("weekday", "weekdays") if (number := table(group).get(name))]
+    if len(names) == 1 or len(days) != len(names):
+        return None
+    spans = mark == "-" and len(days) == _FROM_TO
+    codes = days_between(*map(int, days)) if spans else tuple(RRULE_DAYS[day] for day in sorted({*map(int, days)}))
+    return 1, "<days>", Repeat(items[at].text, "WEEKLY", days=codes)
 
 
 def _whose(items: Sequence[Item], at: int) -> Joined | None:

@@ -110,7 +110,7 @@ def _both(first: tuple[Reading, ...], second: tuple[Reading, ...], words: str) -
 
 
 def _facts(name: str, hit: Hit, readings: tuple[Reading, ...]) -> Chosen:
-    named = [str(item.value) for item in hit.items if item.symbol == "<id>"]
+    named = [str(item.value) for item in hit.items if item.symbol in ("<id>", "<idof>")]
     if named and readings and not any(slot in ("id", "same") for slot, _ in readings):
         # "limit 7f3a to 1 Gb/s": an option that names its transfer.
         readings = (*readings, ("id", named[0]))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Clock, Day, Doubt, Hours, Length, Place, Repeat, When
 from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Reading, listed, plain_word, table
-from headrace.guardrails.resolve.recurrence import RRULE_DAYS, repeat_on, with_day
+from headrace.guardrails.resolve.recurrence import RRULE_DAYS, days_between, repeat_on, with_day
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -182,9 +182,9 @@ def lately(slot: str, hit: Hit) -> Sequence[Reading]:
     return ((slot, When(hit.words, ago=replace(_UNIT_LENGTHS[unit], words=hit.words))),)
 
 
-def full_hour(hit: Hit) -> Sequence[Reading]:
-    """Read "every hour on the hour"."""
-    return (("repeat", Repeat(hit.words, "", rule="FREQ=HOURLY;BYMINUTE=0")),)
+def by_rule(rule: str, hit: Hit) -> Sequence[Reading]:
+    """Read "every hour on the hour", "every half hour": what a rule of the calendar says as well."""
+    return (("repeat", Repeat(hit.words, "", rule=rule)),)
 
 
 def in_year(hit: Hit) -> Sequence[Reading]:
@@ -255,8 +255,36 @@ def ahead(slot: str, hit: Hit) -> Sequence[Reading]:
 def hours(hit: Hit) -> Sequence[Reading]:
     """Read two clock times as a window, whether they were written as one word or as two."""
     ready = hit.all(Hours)
+    if not ready and hit.items[0].symbol == "<when>" and _are_weekdays(hit.all(When)):
+        return days_from_to(hit)
     opens, closes = (ready[0].opens, ready[0].closes) if ready else hit.all(When)
     return (("window", Hours(ready[0].words if ready else hit.words, opens, closes)),)
+
+
+def days_from_to(hit: Hit) -> Sequence[Reading]:
+    """Read "Mon-Fri at 19:00", "Monday to Friday at 7 pm"; "Monday to Friday 19:00" may be one long stretch."""
+    named, whens = hit.all(Repeat), hit.all(When)
+    if named:
+        return (("repeat", replace(named[0], words=hit.words, clock=_clock(hit))),)
+    if not _are_weekdays(whens):
+        return (("window", Doubt(f"`{hit.words}`: say the hours as two clock times")),)
+    first, last = whens
+    before = bool(first.clock) and first.words.lower().split()[0] not in table("weekday") | table("weekdays")
+    behind = bool(last.clock) and not listed("sets_a_clock_apart").isdisjoint(last.words.lower().split())
+    clocks = [when for when in whens if when.clock]
+    if len(clocks) > 1 or (clocks and not before and not behind):
+        return (("repeat", Doubt(f"`{hit.words}`: say on which days, and at what time of each")),)
+    days = days_between(*(when.day.weekday or 0 for when in whens if when.day))
+    clock = replace(clocks[0], day=None) if clocks else None
+    return (("repeat", Repeat(hit.words, "WEEKLY", days=days, clock=clock)),)
+
+
+def _are_weekdays(whens: Sequence[When]) -> bool:
+    """Say whether all are days of the week, and of no one week."""
+    return all(
+        when.day and when.day.weekday is not None and not when.day.which and not when.part and not when.doubt
+        for when in whens
+    )
 
 
 def hours_around(hit: Hit) -> Sequence[Reading]:
@@ -427,8 +455,8 @@ def flag_amount(slot: str, hit: Hit) -> Sequence[Reading]:
 MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
-        about, ahead, bare_hour, between, day_then_clock, days_or_starts, earlier_that_day, flag_amount, flag_names,
-        folder, folder_called, full_hour, hours, hours_a_day, hours_around, in_days, in_year, kept, lately,
+        about, ahead, bare_hour, between, by_rule, day_then_clock, days_from_to, days_or_starts, earlier_that_day, flag_amount, flag_names,
+        folder, folder_called, hours, hours_a_day, hours_around, in_days, in_year, kept, lately,
         later_that_day, left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
         overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
         size_range, times_a_day, weekly, whether_all, who, whole_day,

@@ -153,6 +153,11 @@ def with_day(repeat: Repeat, when: When | None) -> Repeat:
     return replace(repeat, doubt="its days can't be made out")
 
 
+def days_between(first: int, last: int) -> tuple[str, ...]:
+    """Give the days from one weekday to another: from Saturday to Monday are three."""
+    return tuple(RRULE_DAYS[(first + day) % 7] for day in range((last - first) % 7 + 1))
+
+
 def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
     """Make the weekly (or monthly) repetition of some days."""
     weekdays = [when.day.weekday for when in whens if when.day and when.day.weekday is not None]
