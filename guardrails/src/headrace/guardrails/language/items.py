@@ -233,7 +233,7 @@ def _days_at(items: Sequence[Item], at: int) -> Joined | None:
     mark = "/" if "/" in text else "-"
     names = text.split(mark)
     days = [number for name in names for group in ("weekday", "weekdays") if (number := table(group).get(name))]
-    if len(names) == 1 or len(days) != len(names):
+    if len(names) == 1 or len({*days}) != len(names):
         return None
     spans = mark == "-" and len(days) == _FROM_TO
     codes = days_between(*map(int, days)) if spans else tuple(RRULE_DAYS[day] for day in sorted({*map(int, days)}))

@@ -272,7 +272,8 @@ def days_from_to(hit: Hit) -> Sequence[Reading]:
     before = bool(first.clock) and first.words.lower().split()[0] not in table("weekday") | table("weekdays")
     behind = bool(last.clock) and not listed("sets_a_clock_apart").isdisjoint(last.words.lower().split())
     clocks = [when for when in whens if when.clock]
-    if len(clocks) > 1 or (clocks and not before and not behind):
+    one_day = first.day and last.day and first.day.weekday == last.day.weekday
+    if one_day or len(clocks) > 1 or (clocks and not before and not behind):
         return (("repeat", Doubt(f"`{hit.words}`: say on which days, and at what time of each")),)
     days = days_between(*(when.day.weekday or 0 for when in whens if when.day))
     clock = replace(clocks[0], day=None) if clocks else None
@@ -455,7 +456,8 @@ def flag_amount(slot: str, hit: Hit) -> Sequence[Reading]:
 MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
-        about, ahead, bare_hour, between, by_rule, day_then_clock, days_from_to, days_or_starts, earlier_that_day, flag_amount, flag_names,
+        about, ahead, bare_hour, between, by_rule,
+        day_then_clock, days_from_to, days_or_starts, earlier_that_day, flag_amount, flag_names,
         folder, folder_called, hours, hours_a_day, hours_around, in_days, in_year, kept, lately,
         later_that_day, left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
         overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
