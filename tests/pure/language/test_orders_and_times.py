@@ -7,7 +7,7 @@ from tests.pure.language.made import ROUTE, asked, intent_of, read, slot_of
 
 ENDS = {"action": "copy", "source": "krios1:/a", "destination": "archive:/a"}
 WEEK = "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR;BYHOUR=19;BYMINUTE=0"
-NIGHT, DAY = ["20:00", "06:00"], ["08:00", "18:00"]
+NIGHT = ["20:00", "06:00"]
 SEVEN, LATE = "2026-11-26T07:00:00-06:00", "2026-11-25T22:00:00-06:00"
 GIGABIT = 1_000_000_000
 
@@ -16,10 +16,12 @@ def changes_of(text: str, target: dict[str, str]) -> dict[str, Any]:
     """Give what a sentence changes of a transfer that there is, or of the last plan."""
     intent = intent_of(text)
     assert (intent["action"], intent["target"]) == ("modify", target)
-    return intent["changes"]
+    changes: dict[str, Any] = intent["changes"]
+    return changes
 
 
-def certain_and_asked(text: str) -> tuple[dict[str, Any], list[str]]:
+def certain_and_asked(text: str) -> tuple[object, object]:
+    """Give what is certain of a sentence that is asked about, and the slots that it is asked about."""
     answer = read(text).to_json()
     assert answer["outcome"] == "ask"
     return answer["intent"], answer["ask"]
@@ -63,6 +65,8 @@ def test_what_is_wanted_somewhere_is_copied_there(text: str) -> None:
         "krios1:/a should not make its way to archive:/a",
         "krios1:/a can never go to archive:/a",
         "krios1:/a can go to archive:/a if it's empty",
+        "krios1:/a may go to archive:/a",
+        "move krios1:/a to archive:/a and bring it back on Friday 17:00",
         "read from krios1:/a, don't write to archive:/a",
         "never read from krios1:/a, write to archive:/a",
         "don't give archive:/a a copy of krios1:/a",
@@ -91,25 +95,25 @@ def test_a_part_of_the_data_of_a_day_is_asked_about(data: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "window"),
+    "words",
     [
-        ("let b2d810 run only between 20:00 and 06:00", NIGHT),
-        ("allow b2d810 to run only from 20:00 to 06:00", NIGHT),
-        ("only let b2d810 run between 20:00 and 06:00", NIGHT),
-        ("restrict b2d810 to 20:00-06:00", NIGHT),
-        ("confine b2d810 to the hours 20:00-06:00", NIGHT),
-        ("set b2d810's window to 20:00-06:00", NIGHT),
-        ("change the window of b2d810 to 20:00-06:00", NIGHT),
-        ("give b2d810 a window from 20:00 to 06:00", NIGHT),
-        ("switch b2d810 to the window 20:00-06:00", NIGHT),
-        ("don't let b2d810 run between 06:00 and 20:00", NIGHT),
-        ("b2d810 must not run between 06:00 and 20:00", NIGHT),
-        ("keep b2d810 out of 06:00-20:00", NIGHT),
-        ("keep b2d810 off the network between 06:00 and 20:00", NIGHT),
+        "let b2d810 run only between 20:00 and 06:00",
+        "allow b2d810 to run only from 20:00 to 06:00",
+        "only let b2d810 run between 20:00 and 06:00",
+        "restrict b2d810 to 20:00-06:00",
+        "confine b2d810 to the hours 20:00-06:00",
+        "set b2d810's window to 20:00-06:00",
+        "change the window of b2d810 to 20:00-06:00",
+        "give b2d810 a window from 20:00 to 06:00",
+        "switch b2d810 to the window 20:00-06:00",
+        "don't let b2d810 run between 06:00 and 20:00",
+        "b2d810 must not run between 06:00 and 20:00",
+        "keep b2d810 out of 06:00-20:00",
+        "keep b2d810 off the network between 06:00 and 20:00",
     ],
 )
-def test_a_transfer_is_restricted_to_hours(words: str, window: list[str]) -> None:
-    assert changes_of(words, {"id": "b2d810"}) == {"window": window}
+def test_a_transfer_is_restricted_to_hours(words: str) -> None:
+    assert changes_of(words, {"id": "b2d810"}) == {"window": NIGHT}
 
 
 @pytest.mark.parametrize(
@@ -452,4 +456,56 @@ def test_a_choice_without_two_places_is_asked_about() -> None:
 
 def test_a_run_that_a_number_names_says_no_time() -> None:
     assert certain_and_asked("transfer run 17") == ({"action": "copy"}, ["destination", "source"])
-    assert certain_and_asked("sync run 17 to archive:/r17")[1] == ["source"]
+    assert certain_and_asked("sync run 17 to archive:/r17") == (
+        {"action": "sync", "destination": "archive:/r17"},
+        ["source"],
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "avoid peak hours (20:00-06:00)",
+        "not during the night (20:00-06:00)",
+        "blackout 20:00-06:00",
+        "keep off 20:00-06:00",
+    ],
+)
+def test_hours_that_are_kept_out_of_are_none_in_which_it_runs(words: str) -> None:
+    assert slot_of(words, "window") == ["06:00", "20:00"]
+
+
+@pytest.mark.parametrize("hours", ["08:00-18:00", "18:00-08:00"])
+def test_hours_in_brackets_behind_outside_may_be_of_either_and_are_asked_about(hours: str) -> None:
+    assert certain_and_asked(f"{ROUTE} outside office hours ({hours})") == (ENDS, ["window"])
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("Could this run between 20:00 and 06:00?", "window"),
+        ("Could it go at 1 Gb/s max?", "rate_limit_bps"),
+        ("Can it start at 22:00?", "start"),
+        ("Could it be done by 7:00 tomorrow?", "deadline"),
+        ("You have until 7:00 tomorrow.", "deadline"),
+        ("It's allowed to run from 20:00 to 06:00.", "window"),
+    ],
+)
+def test_an_option_is_asked_for_in_a_sentence_of_its_own(words: str, slot: str) -> None:
+    values = {"window": NIGHT, "rate_limit_bps": GIGABIT, "start": LATE, "deadline": SEVEN}
+    assert intent_of(f"{ROUTE}. {words}") == {**ENDS, slot: values[slot]}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Could it run?",
+        "Could it not run at 22:00?",
+        "Can it run without encryption?",
+        "Can it be deleted afterwards?",
+        "We don't have until 7:00 tomorrow.",
+        "It's not allowed to run from 20:00 to 06:00.",
+    ],
+)
+def test_a_question_about_the_transfer_is_no_option_of_it(words: str) -> None:
+    assert read(f"{ROUTE}. {words}").outcome == "ask"
