@@ -39,7 +39,6 @@ def certain_and_asked(text: str) -> tuple[object, object]:
         "I'd like to see krios1:/a on archive:/a",
         "we'd love to have krios1:/a on archive:/a",
         "take what's in krios1:/a and put it in archive:/a",
-        "read from krios1:/a, write to archive:/a",
         "copy /a (krios1) to /a (archive)",
         "give archive:/a a copy of krios1:/a",
         "we'd appreciate having krios1:/a copied to archive:/a",
@@ -67,8 +66,6 @@ def test_what_is_wanted_somewhere_is_copied_there(text: str) -> None:
         "krios1:/a can go to archive:/a if it's empty",
         "krios1:/a may go to archive:/a",
         "move krios1:/a to archive:/a and bring it back on Friday 17:00",
-        "read from krios1:/a, don't write to archive:/a",
-        "never read from krios1:/a, write to archive:/a",
         "don't give archive:/a a copy of krios1:/a",
         "archive:/a should not get a copy of krios1:/a",
         "we'd hate having krios1:/a copied to archive:/a",
@@ -88,7 +85,14 @@ def test_the_data_of_a_day_that_is_needed_somewhere_is_copied_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", ["yesterday's thumbnails", "yesterday's bad data", "half of yesterday's images", "all but yesterday's data"]
+    "data",
+    [
+        "yesterday's thumbnails",
+        "yesterday's gains",
+        "yesterday's bad data",
+        "half of yesterday's images",
+        "all but yesterday's data",
+    ],
 )
 def test_a_part_of_the_data_of_a_day_is_asked_about(data: str) -> None:
     assert read(f"we need {data} from krios1:/a on archive:/a").outcome == "ask"

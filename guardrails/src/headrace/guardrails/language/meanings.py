@@ -226,6 +226,14 @@ def whole_day(hit: Hit) -> Sequence[Reading]:
     return (("modified_after", when), ("modified_before", when))
 
 
+def data_of_a_day(hit: Hit) -> Sequence[Reading]:
+    """Read "yesterday's plates", unless a word that no phrase knows may say which of the files of that day."""
+    said = {plain_word(item) for item in hit.items if item.symbol.startswith(UNKNOWN_MARK)}
+    if said <= listed("data_as_a_whole"):
+        return whole_day(hit)
+    return (*whole_day(hit), ("include", Doubt(f"`{hit.words}`: write the names of the files, or a pattern")))
+
+
 def later_that_day(hit: Hit) -> Sequence[Reading]:
     """Read "what was recorded yesterday after 09:30": from that time to the end of the day."""
     day, bound = _of_that_day(hit)
@@ -457,7 +465,7 @@ MEANINGS: dict[str, Callable[..., Sequence[Reading]]] = {
     made.__name__: made
     for made in (
         about, ahead, bare_hour, between, by_rule,
-        day_then_clock, days_from_to, days_or_starts, earlier_that_day, flag_amount, flag_names,
+        data_of_a_day, day_then_clock, days_from_to, days_or_starts, earlier_that_day, flag_amount, flag_names,
         folder, folder_called, hours, hours_a_day, hours_around, in_days, in_year, kept, lately,
         later_that_day, left_out_kind, moment, monthly_day, monthly_weekday, of_kind,
         overwriting, prefix, repeat, repeat_in_steps, repeat_on_days, rrule, same,
