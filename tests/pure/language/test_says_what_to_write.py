@@ -1,7 +1,11 @@
 """A question about an amount, a time or a place says what to write instead."""
 
+import json
+
 import pytest
-from tests.pure.language.made import ROUTE, read
+from tests.pure.language.made import CONTEXT, HERE, ROUTE, read
+
+from headrace.guardrails.language import Context
 
 
 @pytest.mark.parametrize(
@@ -72,3 +76,36 @@ def test_what_can_not_be_done_in_words_is_answered_with_what_can(words: str, tol
     said = [question.message for question in read(words).questions]
     assert any(told in message for message in said), said
     assert not not_told or not any(not_told in message for message in said), said
+
+
+NO_PLAN = Context.from_json(
+    {name: known for name, known in json.loads((HERE / "context.json").read_text("utf-8")).items() if name != "plans"}
+)
+
+
+@pytest.mark.parametrize("context", [CONTEXT, NO_PLAN])
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        ("undo the last transfer", "nothing undoes a transfer"),
+        ("delete archive:/photos", "nothing deletes on its own"),
+        ("compress archive:/photos", "`compress` is not understood; Headrace copies, syncs and moves files"),
+        ("compress archive:/photos and mail it to bob", "`compress` is not understood; Headrace copies, syncs"),
+    ],
+)
+def test_what_can_not_be_done_is_said_before_what_only_follows_from_it(
+    words: str, first: str, context: Context
+) -> None:
+    said = [question.message for question in read(words, context).questions]
+    assert said[0].startswith(first), said
+
+
+@pytest.mark.parametrize("words", ["browse archive:/photos", "show me the files in archive:/photos"])
+def test_who_wants_to_look_into_a_folder_is_told_the_command_first(words: str) -> None:
+    assert "`headrace browse ENDPOINT:/PATH`" in read(words).questions[0].message
+
+
+@pytest.mark.parametrize("words", ["undo the last transfer", "cancel the last transfer"])
+def test_words_that_can_mean_several_transfers_are_asked_for_an_id_and_not_for_other_words(words: str) -> None:
+    [said] = [question.message for question in read(words).questions if question.slot == "target"]
+    assert said == "`the last transfer` can mean several transfers: name one by its id"

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 class Doubt:
     """A reading that has no one value: why, and what it could be.
 
-    `reading` is what the words say on their face; a confirmation shows its danger even so.
+    `reading` is what the words say on their face; a confirmation shows its danger even so. What `leads` is asked before
+    all else: it says that nothing carries out what is wanted, and other questions only follow from that.
     """
 
     message: str
     choices: tuple[Choice, ...] = ()
     reading: str | bool | None = None
+    leads: bool = False
 
 
 @dataclass(frozen=True, slots=True)

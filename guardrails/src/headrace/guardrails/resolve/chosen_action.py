@@ -18,7 +18,8 @@ UNCLEAR_ORDERS = ("stop", "unclear order", UNDOES)
 UNCLEAR_VERB = "unsure"
 _NO_UNDO = Doubt(
     "nothing undoes a transfer: to have files back where they were, copy or move them back, if they are still at its "
-    "other end; `headrace losses PLAN` lists what a plan replaces and deletes; to end a transfer that runs, say cancel"
+    "other end; `headrace losses PLAN` lists what a plan replaces and deletes; to end a transfer that runs, say cancel",
+    leads=True,
 )
 # The value of a "great" or "right": before a request it only means that one listened; alone it is a yes.
 _HEARD = "heard"

@@ -32,6 +32,8 @@ class Findings:
     danger: set[str] = field(default_factory=set)
     placed: dict[str, tuple[Fact, ...]] = field(default_factory=dict)
     """The facts that each end was read from."""
+    leading: list[Question] = field(default_factory=list)
+    """The questions that are asked before all others."""
 
     def ask(self, slot: str, doubt: Doubt, words: str | None = None) -> None:
         """Ask about a slot, once for the same words."""
@@ -40,6 +42,8 @@ class Findings:
         question = Question(slot, doubt.message, words, doubt.choices)
         if question not in self.questions:
             self.questions.append(question)
+        if doubt.leads:
+            self.leading.append(question)
 
     def withdraw(self, slot: str, words: str) -> None:
         """Ask no more about a slot for these words: another question says more."""

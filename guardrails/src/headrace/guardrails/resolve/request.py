@@ -63,7 +63,9 @@ def _answer(draft: Draft, intents: list[Intent], findings: list[Findings]) -> In
     refusals = (*draft.refusals, *(refusal for found in findings for refusal in found.refusals))
     if refusals:
         return Interpretation("refuse", Intent(), refusals=refusals)
-    questions = tuple(question for found in findings for question in found.questions)
+    leading = [question for found in findings for question in found.leading]
+    asked = [question for found in findings for question in found.questions]
+    questions = tuple(sorted(asked, key=lambda question: question not in leading))
     danger = tuple(sorted({name for found in findings for name in found.danger}))
     if any(question.slot == "action" for question in questions):
         # What to do is not certain: nothing that deletes, overwrites or weakens is either.

@@ -31,12 +31,14 @@ MISSING = {
 }
 NO_PLAN = Doubt("there is no plan that this could be about: for a new transfer, say the whole request")
 _NOTHING_ELSE = "Headrace copies, syncs and moves files, and does nothing else with them"
+_LISTED = "what is in a folder is listed by `headrace browse ENDPOINT:/PATH`"
 _ENDS = ("source", "destination")
 _BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
 _MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
 _NO_DELETE = Doubt(
     "nothing deletes on its own: what is at a destination and no longer at its source goes with `headrace sync SOURCE "
-    "DESTINATION --delete`, once its plan is confirmed"
+    "DESTINATION --delete`, once its plan is confirmed",
+    leads=True,
 )
 
 
@@ -75,9 +77,13 @@ class Situation:
                 endpoint = named[0].endpoint if named else self.context.endpoints[0].id
                 place = f"{endpoint}:/{leftover.words}"
                 message += f"; if it is a file or folder, write where it is, as `{shown(place)}`"
-            if slot == "action" and not leftover.why and not told and not self.step.has("action"):
-                message, told = f"{message}; {_NOTHING_ELSE}", True
-            self.found.ask(slot, Doubt(message, choices), leftover.words)
+            leads = slot == "action" and not leftover.why and not told and not self.step.has("action")
+            if leads:
+                listed = (
+                    f"; {_LISTED}" if len([fact for fact in self.step.facts if fact.slot in PLACE_FACTS]) == 1 else ""
+                )
+                message, told = f"{message}; {_NOTHING_ELSE}{listed}", True
+            self.found.ask(slot, Doubt(message, choices, leads=leads), leftover.words)
 
     def settle_deletions(self, action: str | None) -> None:
         """Settle "delete X", "delete nothing" and "clean up" by what else is said."""

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Value
 
 LAST = "last"
+_WORDED = ("it", "named", "select")
+"""The slots of words that stand for a transfer."""
 
 
 def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt | Refusal | None:
@@ -35,7 +37,7 @@ def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt 
     }
     for value in found.values():
         if isinstance(value, Doubt | Refusal):
-            return value
+            return _by_id(step) or value
     for fact in (*step.of("at"), *step.of("place"), *step.of("more")):
         return Doubt(
             f"`{fact.words}`: say whether transfers to or from it are meant; what lies in a folder is listed by "
@@ -50,6 +52,12 @@ def resolve_target(step: Step, context: Context, action: str) -> Target | Doubt 
     if action in ("cancel", "pause", "resume", "modify") and _is_loose(step, target):
         return Doubt("say `all` of them, or name one by its id")
     return None if target == Target() else target
+
+
+def _by_id(step: Step) -> Doubt | None:
+    """Ask for an id where the words themselves can mean several transfers: other words could mean as many."""
+    unsure = [fact.words for fact in step.facts if fact.slot in _WORDED and isinstance(fact.value, Doubt)]
+    return Doubt(f"`{shown(unsure[0])}` can mean several transfers: name one by its id") if unsure else None
 
 
 def _is_loose(step: Step, target: Target) -> bool:
