@@ -24,10 +24,28 @@ async def test_a_plan_and_a_receipt_are_found_by_the_beginning_of_their_ids_or_o
     for beginning in (ended.receipt[:11], ended.receipt[3:11], ended.id[:11], ended.id[3:11]):
         assert (await port.receipt(beginning)).id == ended.receipt
         assert b"".join([chunk async for chunk in port.receipt_files(beginning)])
-    with refused("unknown_plan"):
-        await port.plan(plan.id[:6])
-    with refused("unknown_receipt"):
-        await port.receipt(ended.receipt[:6])
+    assert (await port.plan(f"{plan.id[:11]}...")).id == plan.id
+    whole = {"plan": plan.id, "transfer": ended.id, "receipt": ended.receipt}
+    for kind, find in {"plan": port.plan, "transfer": port.transfer, "receipt": port.receipt}.items():
+        for beginning in (whole[kind][:6], whole[kind][:3], whole[kind][3:6]):
+            with refused(f"unknown_{kind}") as told:
+                await find(beginning)
+            assert f"`{beginning}` is only the beginning of an id" in told.value.problem.detail
+            assert whole[kind] in told.value.problem.detail
+
+
+async def test_what_the_ids_of_several_begin_with_is_said_to_be_that(site: Site) -> None:
+    small_set(site)
+    with refused("unknown_transfer") as told:
+        await site.ada.port.transfer("tr_")
+    assert "there is no transfer `tr_`" in told.value.problem.detail
+    ran = [await site.ada.submit(await site.ada.plan("lab:/set", f"archive:/{number}")) for number in range(2)]
+    with refused("ambiguous_transfer") as told:
+        await site.ada.port.transfer("tr_")
+    assert "`tr_` is the beginning of several transfers" in told.value.problem.detail
+    for transfer in ran:
+        assert transfer.id in told.value.problem.detail
+        await site.ada.end_of(transfer)
 
 
 async def test_a_beginning_of_several_is_refused_with_those_that_one_may_see(site: Site) -> None:

@@ -96,7 +96,7 @@ class Plans:
         row = await tx.scalar(_visible_plan(rights_of(caller)), {"named": plan})
         if row is None:
             query = select(PlanRow).where(visible_to(caller))
-            row = await begun_by(tx, query, PlanRow.id, plan, prefix="pl_", things="plans")
+            row = await begun_by(tx, query, PlanRow.id, plan, prefix="pl_", things="plans", unknown=Code.UNKNOWN_PLAN)
         if row is None:
             raise ServiceError(
                 Code.UNKNOWN_PLAN,

@@ -160,7 +160,9 @@ class Halts:
             )
         async with self._core.database.write(first=True) as tx:
             row = await tx.get(HaltRow, halt)
-            row = row or await begun_by(tx, _ALL, HaltRow.id, halt, prefix="ht_", things="halts")
+            row = row or await begun_by(
+                tx, _ALL, HaltRow.id, halt, prefix="ht_", things="halts", unknown=Code.UNKNOWN_HALT
+            )
             if row is None:
                 raise ServiceError(
                     Code.UNKNOWN_HALT, f"there is no halt `{shown(halt[:80])}`: `headrace halts` lists them"
@@ -195,7 +197,13 @@ class Halts:
             case "transfer":
                 row = await tx.get(TransferRow, named)
                 row = row or await begun_by(
-                    tx, select(TransferRow), TransferRow.id, named, prefix="tr_", things="transfers"
+                    tx,
+                    select(TransferRow),
+                    TransferRow.id,
+                    named,
+                    prefix="tr_",
+                    things="transfers",
+                    unknown=Code.UNKNOWN_TRANSFER,
                 )
                 if row is None:
                     raise ServiceError(

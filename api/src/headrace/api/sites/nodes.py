@@ -612,7 +612,9 @@ class Nodes:
     async def _row(self, tx: Tx, node: str) -> NodeRow:
         row = await tx.scalar(select(NodeRow).where(or_(NodeRow.id == node, NodeRow.name == node, NodeRow.key == node)))
         if row is None and node.startswith(_IDS):  # a name that nobody has is not the beginning of an id
-            row = await begun_by(tx, select(NodeRow), NodeRow.id, node, prefix=_IDS, things="nodes")
+            row = await begun_by(
+                tx, select(NodeRow), NodeRow.id, node, prefix=_IDS, things="nodes", unknown=Code.UNKNOWN_NODE
+            )
         if row is None:
             raise ServiceError(Code.UNKNOWN_NODE, f"no node `{node}`; list them with `headrace nodes`")
         return row

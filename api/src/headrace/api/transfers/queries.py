@@ -348,7 +348,9 @@ class Transfers:
             async with self._parts.core.database.read() as tx:
                 mine = select(TransferRow.id).where(TransferRow.id == ReceiptRow.transfer, visible_transfers(caller))
                 query = select(ReceiptRow).where(mine.exists())
-                found = await begun_by(tx, query, ReceiptRow.id, receipt, prefix="rc_", things="receipts")
+                found = await begun_by(
+                    tx, query, ReceiptRow.id, receipt, prefix="rc_", things="receipts", unknown=Code.UNKNOWN_RECEIPT
+                )
         try:
             row = await self.row(caller, found.transfer if found else receipt)
         except ServiceError as error:
@@ -376,6 +378,7 @@ class Transfers:
             transfer,
             prefix="tr_",
             things="transfers",
+            unknown=Code.UNKNOWN_TRANSFER,
             code=Code.AMBIGUOUS_TRANSFER,
         )
         if found is None:
