@@ -1,6 +1,7 @@
 //! A node's settings: `node.toml` in its state folder. Roots are declared here and never by the service.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use headrace_core::sealed::{DocumentError, PublicKey};
 use headrace_core::succession::Learned;
 use headrace_io::account::can_act;
 use headrace_io::root::{Root, RootError};
+use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::Accounts;
@@ -241,6 +243,25 @@ impl RootConfig {
         opened.map_err(|error| invalid(&error))
     }
 
+    /// What to say of a root to which more may be done than this account can; nothing where people's own accounts write.
+    #[must_use]
+    pub fn unwritable(&self) -> Option<String> {
+        if self.access == Access::Read || !self.accounts.is_node() {
+            return None;
+        }
+        let wanted = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        let denied =
+            rustix::fs::accessat(rustix::fs::CWD, &self.path, wanted, AtFlags::EACCESS).err()?;
+        Some(format!(
+            "root `{}` exports `{}` as `{}`, and this account can't write there ({}): what is sent to it fails until the account \
+             may write there, or the root is added with `:read`",
+            self.name,
+            self.path.display(),
+            self.access,
+            io::Error::from(denied)
+        ))
+    }
+
     /// Checks what does not depend on the folder, which may be there later.
     ///
     /// # Errors
@@ -293,6 +314,9 @@ impl RootConfig {
             match wrong {
                 Some((_, word)) if !word.is_empty() => bad(&format!(
                     "`:{word}` is not an access level: write `:read`, `:write` or `:delete`; without one, the root can only be read"
+                )),
+                _ if error.kind() == io::ErrorKind::NotFound => bad(&format!(
+                    "there is no folder `{path}`: make it (`mkdir -p`), for the account that this node runs as, or name another"
                 )),
                 _ => bad(&error.to_string()),
             }

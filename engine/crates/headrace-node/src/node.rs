@@ -207,6 +207,11 @@ pub fn node_key(state: &StateDir) -> Result<SigningKey, Problem> {
     state.key("node.key", KeyOwner::Node)
 }
 
+/// What to do where a token's address is not reached.
+const UNREACHED: &str = "the address is the token's: see that the service runs, and that this host reaches it there. For nodes on other hosts \
+    the service needs an address that they reach (`headrace serve --hub-listen 0.0.0.0:8471 --hub-advertise HOST:8471`), and a new token \
+    (`headrace node-token NAME`). This token is not used up";
+
 /// Presents a join token and writes the node's settings.
 ///
 /// # Errors
@@ -228,7 +233,16 @@ pub async fn join(
     };
     // What can't be kept afterwards must not use up the token.
     config.save(state)?;
-    let (wire, _) = transport::dial_hub(&token.address, token.key, &key).await?;
+    let dialled = transport::dial_hub(&token.address, token.key, &key).await;
+    let (wire, _) = dialled.map_err(|problem| {
+        if problem.code != ControlCode::HubUnreachable.as_str() {
+            return problem;
+        }
+        Problem {
+            message: format!("{}; {UNREACHED}", problem.message),
+            ..problem
+        }
+    })?;
     let mut client = ControlClient::new(transport::channel(wire).await?);
     let request = JoinRequest {
         secret: token.secret.clone(),

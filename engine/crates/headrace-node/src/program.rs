@@ -173,6 +173,15 @@ impl Out {
         let _ = stdout.flush();
     }
 
+    /// A sentence beside the result, for people.
+    fn warn(said: &str) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "headrace-node: {}",
+            visible(&without_number(said))
+        );
+    }
+
     fn problem(&self, problem: &Problem) {
         let said = without_number(&problem.to_string());
         let _ = writeln!(std::io::stderr(), "headrace-node: {}", visible(&said));

@@ -71,8 +71,12 @@ impl Root {
                     root.path.display(),
                     root.access
                 );
+                let unwritable = root.unwritable();
                 config.roots.push(root);
                 config.save(&state)?;
+                if let Some(said) = unwritable {
+                    Out::warn(&said);
+                }
                 out.say(&json!({"roots": config.roots}), &said);
             }
             Self::Remove(Remove { name, state }) => {

@@ -46,7 +46,10 @@ impl Join {
             .roots
             .iter()
             .map(|text| RootConfig::parse(text))
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<_>, _>>()?;
+        for said in roots.iter().filter_map(RootConfig::unwritable) {
+            Out::warn(&said);
+        }
         let state = StateDir::open(&self.state.dir)?;
         let _held = state.hold()?;
         if Config::load(&state)?.is_some_and(|config| config.hub.is_some()) {
