@@ -6,6 +6,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from headrace.api.http.answers import install
 from headrace.api.http.console_files import mount_console
 
 
@@ -23,6 +24,7 @@ def build(tmp_path: Path) -> Path:
 @pytest.fixture
 def browser(build: Path) -> TestClient:
     app = FastAPI()
+    install(app)
     mount_console(app, build)
 
     @app.get("/api/v1/health")
@@ -36,11 +38,28 @@ def browser(build: Path) -> TestClient:
     return TestClient(app)
 
 
-@pytest.mark.parametrize("path", ["/", "/transfers", "/transfers/tr_1?tab=events", "/apis", "/outside.txt"])
+@pytest.mark.parametrize("path", ["/", "/transfers", "/transfers/", "/transfers/tr_1?tab=events", "/plans/pl_1"])
 def test_a_path_of_the_consoles_own_router_gets_the_page(browser: TestClient, path: str) -> None:
     answer = browser.get(path)
     assert (answer.status_code, answer.text) == (200, "<!doctype html>")
     assert answer.headers["cache-control"] == "no-cache"
+
+
+@pytest.mark.parametrize("path", ["/v1/endpoints", "/apis", "/outside.txt", "/transfers/tr_1/events", "/nothing"])
+def test_a_path_that_is_no_page_of_the_console_is_not_there(browser: TestClient, path: str) -> None:
+    answer = browser.get(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert "/api/v1" in answer.json()["detail"]
+    # A person is told so by the page, whose router knows no such path either.
+    answer = browser.get(path, headers={"accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    assert (answer.status_code, answer.text) == (404, "<!doctype html>")
+
+
+@pytest.mark.parametrize("path", ["/endpoints", "/transfers/tr_1", "/"])
+def test_a_program_that_wants_no_page_gets_none(browser: TestClient, path: str) -> None:
+    answer = browser.get(path, headers={"accept": "application/json"})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert "/api/v1" in answer.json()["detail"]
 
 
 def test_hashed_files_are_kept_for_a_year_and_sent_in_their_smallest_form(browser: TestClient) -> None:

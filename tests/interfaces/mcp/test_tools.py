@@ -274,6 +274,37 @@ async def test_long_lists_come_in_pages(era: str) -> None:
     assert (len(last["endpoints"]), last["next_after"]) == (20, None)
 
 
+async def test_the_summary_of_a_list_of_endpoints_names_them_within_bounds(era: str) -> None:
+    off = endpoint("tape").model_copy(update={"online": False})
+    few, many = m.Page(items=[endpoint("lab"), off]), m.Page(items=[endpoint(f"e{i:03}") for i in range(120)])
+    summaries = []
+    for known, more in ((few, {}), (many, {}), (many, {"after": "e099"}), (m.Page(items=[]), {})):
+        made, _ = server(endpoints=known)
+        async with Client(made, mode=era) as client:
+            summaries.append((await data(client, "list_endpoints", **more))["summary"])
+    assert summaries[0] == '2 endpoints, 1 of them offline: "lab", "tape" (offline).'
+    assert summaries[1].startswith('120 endpoints; of these here: "e000", "e001", ')
+    assert summaries[1].endswith('"e019" and more.')
+    assert summaries[2].endswith('"e119".')
+    assert summaries[3] == "0 endpoints."
+
+
+async def test_a_message_names_the_tools_of_an_assistant_and_not_the_commands_of_a_person(era: str) -> None:
+    said = "there is no transfer `tr_nope`, or it is not yours to see; `headrace status` lists those that you see"
+    question = {"slot": "source", "message": "`x` is not at a place; `headrace endpoints` lists them", "words": "x"}
+    made, _ = server(
+        transfer=refused("unknown_transfer", said, 404),
+        plan=[plan("ask", questions=[question], next_step=step("answer"), digest=None, decision=None)],
+    )
+    async with Client(made, mode=era) as client:
+        result = await client.call_tool("transfer_status", {"transfer_id": "tr_nope"})
+        card = await data(client, "explain_plan", plan_id="pl_1")
+    assert "`list_transfers` lists those that you see" in text(result)
+    assert card["questions"][0]["message"] == "`x` is not at a place; `list_endpoints` lists them"
+    assert "`list_endpoints`" in card["summary"]
+    assert "headrace " not in text(result) + card["summary"]
+
+
 async def test_an_error_is_its_public_message_and_code(era: str) -> None:
     made, _ = server(endpoints=refused("not_signed_in", "Sign in first.", 401))
     async with Client(made, mode=era) as client:
@@ -366,12 +397,20 @@ async def test_the_summary_says_what_is_replaced_and_what_becomes_of_what_is_del
         card = await data(client, "explain_plan", plan_id="pl_1")
         harmless = await data(client, "explain_plan", plan_id="pl_1")
     said = (
-        "It moves 21,034 files, 1.71 GB, skips 5 files found there already, leaves as it is what the destination has "
+        "It copies 21,034 files, 1.71 GB, skips 5 files found there already, leaves as it is what the destination has "
         f"in the place of 1 file, replaces 3 files, whose present content is lost, {fate}"
     )
     assert said in card["summary"]
     assert {name: card["counts"][name] for name in LOSSES} == LOSSES
-    assert "It moves 21,034 files, 1.71 GB." in harmless["summary"]
+    assert "It copies 21,034 files, 1.71 GB." in harmless["summary"]
+
+
+@pytest.mark.parametrize(("action", "does"), [("copy", "copies"), ("sync", "copies"), ("move", "moves")])
+async def test_the_summary_says_of_files_what_is_done_with_them(action: str, does: str, era: str) -> None:
+    made, _ = server(plan=[plan(intent={"action": action, "source": "a:/x", "destination": "b:/x"})])
+    async with Client(made, mode=era) as client:
+        card = await data(client, "explain_plan", plan_id="pl_1")
+    assert f"It {does} 21,034 files, 1.71 GB." in card["summary"]
 
 
 async def test_an_assistant_gets_all_that_speaks_against_a_plan_and_what_people_must_give(era: str) -> None:

@@ -1,6 +1,7 @@
 /** One place turns whatever went wrong with a call into words. */
 
 import { t, tData } from "../i18n";
+import { byPages } from "../i18n/pages";
 import { NoAnswer } from "./passkey";
 import type { Problem } from "./schema";
 
@@ -28,7 +29,7 @@ export interface Words {
 export function inWords(error: unknown): Words {
   if (error instanceof ApiError) {
     const { code, title, detail } = error.problem;
-    return { title: tData("problem", code, title), detail, code };
+    return { title: tData("problem", code, title), detail: byPages(detail), code };
   }
   if (error instanceof Unreachable) return { title: t("error.unreachable"), detail: t("error.unreachable.detail"), code: null };
   if (error instanceof NoAnswer) return { title: t("passkey.noAnswer.title"), detail: error.message, code: null };

@@ -1,4 +1,4 @@
-import type { Estimate, QuotaUse, SurveyCounts } from "../api/schema";
+import type { Estimate, QuotaUse, SurveyCounts, TransferIntent } from "../api/schema";
 import { visible } from "../format/text";
 import { roughly } from "../format/time";
 import { bytes, count } from "../format/units";
@@ -6,6 +6,7 @@ import { t } from "../i18n";
 import classes from "./PlanCard.module.css";
 
 interface CountsProps {
+  action: TransferIntent["action"] | undefined;
   survey: SurveyCounts;
   etaS: number | null;
   estimate: Estimate | null;
@@ -13,9 +14,9 @@ interface CountsProps {
 }
 
 /** The figures of a survey; what is zero is left out. What is lost, or that nothing is, stands below them in words. */
-export function Counts({ survey, etaS, estimate, quotas }: CountsProps) {
+export function Counts({ action, survey, etaS, estimate, quotas }: CountsProps) {
   const rows: [string, string, string?][] = [
-    [t("survey.files"), count(survey.files)],
+    [t(action === "move" ? "survey.files.move" : "survey.files"), count(survey.files)],
     [t("survey.bytes"), bytes(survey.bytes), t("survey.exact", { n: count(survey.bytes) })],
   ];
   if (survey.overwrites > 0) rows.push([t("survey.overwrites"), count(survey.overwrites)]);

@@ -45,7 +45,7 @@ export function PlanCard({ plan }: { plan: Plan }) {
         </>
       )}
       {probe != null && <Text fw={600}>{t("plan.probe", { bytes: bytes(probe.max_bytes), seconds: count(probe.max_seconds) })}</Text>}
-      {survey != null && probe == null && <Counts survey={survey} etaS={plan.eta_s ?? null} estimate={plan.estimate ?? null} quotas={plan.quotas} />}
+      {survey != null && probe == null && <Counts action={plan.intent?.action} survey={survey} etaS={plan.eta_s ?? null} estimate={plan.estimate ?? null} quotas={plan.quotas} />}
       {plan.warnings.map((warning) => (
         <Alert key={warning} color="orange" icon={<IconAlertTriangle aria-hidden />}>
           <Prose>{warning}</Prose>

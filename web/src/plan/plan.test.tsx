@@ -160,7 +160,7 @@ it("a plan's card shows how long it may take, from what, and what is used of eac
   };
   const estimate = { low_s: 240, likely_s: 300, high_s: 420, bytes_s: 0, files_s: 0, deletes_s: 0, said: "from the last 12 transfers between these nodes" };
   const quota: QuotaUse = { of: "group", subject: "cryo", bytes_a_day: 100, bytes_used: 90, files_used: 0, transfers: 4, transfers_used: 1, renews: when };
-  await show(<Counts survey={survey} etaS={300} estimate={estimate} quotas={[quota]} />);
+  await show(<Counts action="copy" survey={survey} etaS={300} estimate={estimate} quotas={[quota]} />);
   for (const text of ["5 min", "4 min to 7 min, from the last 12 transfers between these nodes", "90 B of 100 B used today", "1 of 4 transfers at once"]) {
     expect(document.body.textContent).toContain(text);
   }

@@ -8,6 +8,7 @@ from pydantic import Field
 from headrace.client import models as m
 from headrace.client.origins import added, origin_text
 from headrace.client.text import byte_size, plural, quoted, sentence, time_of, visible
+from headrace.mcp_server.own_tools import by_tools, told
 from headrace.mcp_server.views import RuleView, Summary, TransferView, View
 
 MAX_SAMPLE: Final = 10
@@ -130,7 +131,7 @@ class PlanCard(View):
             how=how,
             plan_id=plan.id,
             state=plan.state,
-            state_reason=visible(plan.state_reason),
+            state_reason=told(plan.state_reason),
             digest=plan.digest,
             action=intent.action if intent else None,
             source=visible(intent.source) if intent else None,
@@ -150,14 +151,14 @@ class PlanCard(View):
             rules=[RuleView(id=visible(r.id), reason=visible(r.reason)) for r in decision.rules] if decision else [],
             questions=[
                 QuestionView(
-                    slot=q.slot, message=visible(q.message), choices=[visible(c.label or c.value) for c in q.choices]
+                    slot=q.slot, message=told(q.message), choices=[visible(c.label or c.value) for c in q.choices]
                 )
                 for q in plan.questions
             ],
-            refusals=[RuleView(id=visible(r.rule), reason=visible(r.message)) for r in plan.refusals],
+            refusals=[RuleView(id=visible(r.rule), reason=told(r.message)) for r in plan.refusals],
             danger=[visible(danger) for danger in plan.danger],
-            notes=[visible(note) for note in plan.notes],
-            warnings=[visible(warning) for warning in plan.warnings],
+            notes=[told(note) for note in plan.notes],
+            warnings=[told(warning) for warning in plan.warnings],
             needs=[NeedView.of(need) for need in plan.needs],
             expires=plan.expires,
             transfer_id=plan.transfer,
@@ -167,7 +168,7 @@ class PlanCard(View):
 def _how(plan: m.Plan, where: str, *, reason: bool = True) -> str:
     """Say what comes next, and how; never that an assistant may confirm or approve. Without `reason`: not why."""
     step = plan.next_step
-    said = visible(step.message, 1000) if reason else _WITHOUT_REASON[step.kind]
+    said = told(step.message) if reason else _WITHOUT_REASON[step.kind]
     if step.kind in {"confirm", "approve"}:
         return f"{said} That is done {where}; nobody can do it here. Then call submit_plan."
     return f"{said} {_HOW[step.kind]}" if step.kind in _HOW else said
@@ -183,9 +184,9 @@ def _reason_is_said(plan: m.Plan) -> bool:
 def _summary(plan: m.Plan) -> str:
     """Say a plan in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     if plan.questions:
-        return " ".join(dict.fromkeys(sentence(visible(question.message)) for question in plan.questions))
+        return " ".join(dict.fromkeys(sentence(told(question.message)) for question in plan.questions))
     if plan.refusals:
-        return " ".join(dict.fromkeys(visible(refusal.message) for refusal in plan.refusals))
+        return " ".join(dict.fromkeys(told(refusal.message) for refusal in plan.refusals))
     for_project = f" It is for the project {quoted(project)}." if (project := _project(plan)) else ""
     reads = f" reads {quoted(plan.canonical_sentence, 2000)}" if plan.canonical_sentence else f" is {plan.state}"
     parts = [f"Plan {plan.id}{reads}.{for_project}"]
@@ -202,7 +203,7 @@ def _summary(plan: m.Plan) -> str:
         parts.append(f"Policy: {plan.decision.outcome}, because {quoted(plan.decision.why, 1000)}.")
         parts += [f"It would be {one.outcome} {quoted(one.words, 200)}." for one in plan.decision.alternatives]
     if plan.state == m.PlanState.FAILED and plan.summary:
-        parts.append(f"It failed: {quoted(plan.summary, 1000)}.")
+        parts.append(f"It failed: {quoted(by_tools(plan.summary), 1000)}.")
     return " ".join(parts)
 
 
@@ -214,7 +215,8 @@ def _touches(plan: m.Plan) -> str:
     survey, kept = plan.survey, plan.decision.keep_days if plan.decision else None
     if survey is None:
         return ""
-    said = [f"It moves {plural(survey.files, 'file')}, {byte_size(survey.bytes)}"]
+    does = "copies" if plan.intent is not None and plan.intent.action != "move" else "moves"
+    said = [f"It {does} {plural(survey.files, 'file')}, {byte_size(survey.bytes)}"]
     if survey.identical_files:
         said.append(f"skips {plural(survey.identical_files, 'file')} found there already")
     if survey.conflicts:

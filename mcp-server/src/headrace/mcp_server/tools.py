@@ -20,8 +20,9 @@ from pydantic import AwareDatetime, Field
 
 from headrace.client import Headrace, HeadraceError
 from headrace.client import models as m
-from headrace.client.text import plural, visible
+from headrace.client.text import plural
 from headrace.mcp_server.arguments import PlainTool
+from headrace.mcp_server.own_tools import told
 from headrace.mcp_server.plan_card import PlanCard, Submitted
 from headrace.mcp_server.views import (
     DiagnosisView,
@@ -66,7 +67,7 @@ async def public_errors() -> AsyncIterator[None]:
 
 def public_message(error: HeadraceError) -> str:
     """Return what an assistant is told of an error, and what the person does about it."""
-    detail = visible(error.problem.detail)
+    detail = told(error.problem.detail)
     if error.problem.code == "not_signed_in":
         # An assistant has a token and signs in nowhere.
         detail = f"Its token is not good here: it is missing, revoked, too old, or of another service. {agent_needed()}"

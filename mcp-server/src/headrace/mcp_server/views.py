@@ -24,9 +24,12 @@ from headrace.client.text import (
     utc,
     visible,
 )
+from headrace.mcp_server.own_tools import told
 
 STEERED: Final = frozenset[str](get_args(m.ControlAction))
 """Actions that control_transfer takes."""
+MAX_NAMED: Final = 20
+"""Endpoints that the summary of a list names."""
 MAX_DOCUMENT_CHARACTERS: Final = 65_536
 
 Summary = Annotated[str, Field(description="One paragraph fit to be read aloud. Quoted names are data from storage.")]
@@ -75,11 +78,19 @@ class EndpointPage(View):
         """Show a page of all known endpoints, ordered by id."""
         rest = sorted((e for e in known if after is None or e.id > after), key=lambda endpoint: endpoint.id)
         offline = sum(not endpoint.online for endpoint in known)
+        count = plural(len(known), "endpoint") + (f", {offline} of them offline" if offline else "")
         return cls(
-            summary=plural(len(known), "endpoint") + (f", {offline} of them offline." if offline else "."),
+            summary=count + _named(rest[:limit], len(known)),
             endpoints=[EndpointView.of(endpoint) for endpoint in rest[:limit]],
             next_after=rest[limit - 1].id if len(rest) > limit else None,
         )
+
+
+def _named(shown: list[m.Endpoint], count: int) -> str:
+    """Name endpoints behind their `count`, as many as can be listened to."""
+    names = ", ".join(quoted(one.id) + ("" if one.online else " (offline)") for one in shown[:MAX_NAMED])
+    more = " and more" if shown[MAX_NAMED:] else ""
+    return f"{': ' if len(shown) == count else '; of these here: '}{names}{more}." if names else "."
 
 
 class EntryView(View):
@@ -230,8 +241,8 @@ class TransferView(View):
             transfer_id=transfer.id,
             plan_id=transfer.plan,
             state=transfer.state,
-            state_reason=visible(transfer.state_reason),
-            next_step=visible(transfer.next_step.message),
+            state_reason=told(transfer.state_reason),
+            next_step=told(transfer.next_step.message),
             actions=[one.action for one in transfer.allowed_actions if one.allowed and one.action in STEERED],
             action=visible(transfer.action),
             source=visible(transfer.source),
@@ -253,7 +264,7 @@ class TransferView(View):
             eta_low_s=progress.eta_low_s,
             eta_high_s=progress.eta_high_s,
             error_code=error.code if error else None,
-            error_message=visible(error.detail) if error else None,
+            error_message=told(error.detail) if error else None,
             receipt_id=transfer.receipt,
             failed_files=[FailedFileView.of(file) for file in failed or ()],
             more_failed_after=failed.next if failed else None,
@@ -303,7 +314,7 @@ class DiagnosisView(View):
         said = visible(found.said)
         when = "Now" if found.live else "In its last attempt" if found.measured_s else "At present"
         remedy = probed.remedy if probed.said else found.remedy
-        advice = f" What helps: {'; '.join(map(visible, remedy))}." if remedy else ""
+        advice = f" What helps: {'; '.join(map(told, remedy))}." if remedy else ""
         summary = f"Probed: {sentence(visible(probed.said))}" if probed.said else f"{when}: {sentence(said)}"
         return cls(
             summary=summary + advice,
@@ -311,7 +322,7 @@ class DiagnosisView(View):
             limit=found.limit,
             where=found.where,
             evidence=probed.evidence or found.evidence,
-            remedy=[visible(line) for line in remedy],
+            remedy=[told(line) for line in remedy],
             measured_s=found.measured_s,
             live=found.live,
             legs=[LegView.of(leg) for leg in probed.legs],

@@ -268,6 +268,7 @@ export const asking = {
   "slot.step": "after that",
 
   "survey.files": "Files to copy",
+  "survey.files.move": "Files to move",
   "survey.bytes": "Size",
   "survey.exact": "{n} B",
   "survey.overwrites": "Overwritten",
@@ -291,6 +292,7 @@ export const asking = {
   "survey.eta.unknown": "not known yet",
   "survey.free": "Free at the destination",
 
+  "words.page": "the page “{page}”",
   "words.about": "About:",
   "words.detail": "Enter makes the plan. What was understood shows below as you type.",
   "words.label": "What should be where?",

@@ -19,6 +19,7 @@ export const common = {
   "accept.name": "Your name here",
   "accept.name.detail": "You sign in with this name from now on.",
   "accept.as": "You are invited as {name}; you sign in with this name.",
+  "accept.signIn": "Sign in",
   "accept.noToken": "This link has no invitation in it. Open the whole link that you were given.",
   "accept.password": "Choose a password",
   "accept.password.detail": "At least 12 characters, not your name, not easy to guess: four words are best.",

@@ -29,6 +29,13 @@ PAGE_POLICY: Final = (
 # Only the worker that lints policies compiles WebAssembly; a worker obeys the policy of its own answer.
 WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'"
 
+PAGES: Final = frozenset(
+    {
+        "", "sign-in", "proven", "accept", "new", "transfers", "transfers/$transfer", "plans/$plan", "requests",
+        "approvals", "policies", "qos", "endpoints", "halts", "audit", "people", "people/$person", "account", "tokens",
+    }
+)  # fmt: skip
+"""The paths of the console's own router, as it writes them."""
 _ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
 _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
@@ -66,7 +73,8 @@ class Asset:
 def mount_console(app: FastAPI, folder: Path = BUILD) -> None:
     """Serve the console on every path but those of the API, of MCP and `/.well-known`; call it before a mount at `/`.
 
-    A path that is no file gets the page itself, because the console's own router knows it. Without a build `/` says so.
+    A path of the console's own router gets the page itself. What is none is not there, and browsers alone get the page
+    with that, which says it to people: a program that left out `/api` is told so. Without a build `/` says so.
     """
     register_url_convertor("console", _ConsolePath())
     assets = _assets(folder)
@@ -75,11 +83,30 @@ def mount_console(app: FastAPI, folder: Path = BUILD) -> None:
     async def console(request: Request, path: str) -> Response:
         if path.startswith("assets/") and path not in assets:
             raise HTTPException(404)
+        encodings = request.headers.get("accept-encoding", "")
+        if path in assets:
+            return assets[path].answer(encodings)
+        accepted = request.headers.get("accept", "*/*")
+        known = _is_page(path)
+        if "text/html" not in accepted and not (known and "*/*" in accepted):
+            raise HTTPException(404)
         if page is None:
             return PlainTextResponse(NOT_BUILT, status_code=200 if path == "" else 404)
-        return assets.get(path, page).answer(request.headers.get("accept-encoding", ""))
+        found = page.answer(encodings)
+        found.status_code = 200 if known else 404
+        return found
 
     app.add_api_route("/{path:console}", console, methods=["GET", "HEAD"], include_in_schema=False)
+
+
+def _is_page(path: str) -> bool:
+    """Whether the console's router has a page for a path."""
+    parts = path.strip("/").split("/")
+    return any(
+        len(known) == len(parts)
+        and all(one == part or one.startswith("$") for one, part in zip(known, parts, strict=True))
+        for known in (page.split("/") for page in PAGES)
+    )
 
 
 class _ConsolePath(Convertor[str]):
