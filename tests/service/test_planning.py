@@ -493,3 +493,11 @@ async def test_what_is_near_is_written_so_that_it_can_be_typed(site: Site) -> No
     said = "There is nothing at `lab:/10%.txt`; near it: `lab:/100%.txt`. Correct the path"
     assert plan.next_step.message.startswith(said), plan.next_step.message
     assert (await site.ada.plan("lab:/100%.txt", "archive:/set")).state is m.PlanState.READY
+
+
+async def test_a_typed_request_that_becomes_no_plan_has_a_sentence_for_lists(site: Site) -> None:
+    plan = await site.ada.plan("nowhere:/set", "archive:/set", exclude=["*.tmp"])
+    assert (plan.state, plan.digest) == (m.PlanState.FAILED, None)
+    assert plan.canonical_sentence == "copy nowhere:/set to archive:/set, excluding *.tmp"
+    listed = await site.ada.port.plans(search="nowhere excluding")
+    assert [one.id for one in listed] == [plan.id]

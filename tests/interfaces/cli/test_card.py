@@ -357,3 +357,16 @@ def test_a_card_says_that_a_time_is_not_known_and_of_a_probe_the_most() -> None:
     assert "at most 1 min 20 s" in shown(plan_card(plan(eta_s=80, probe=bounds)))
     estimate = m.Estimate(low_s=0, likely_s=1, high_s=2, said="from the last transfer")
     assert "about 1 s (under 1 s to 2 s), from the last transfer" in shown(plan_card(plan(eta_s=1, estimate=estimate)))
+def test_a_table_has_no_column_that_no_row_fills_and_no_headings_without_rows() -> None:
+    rows = [("here", "", "online", ""), ("there", "", "offline", "site=north")]
+    heading, *lines = shown(table(("endpoint", "also", "state", "labels"), rows)).splitlines()
+    assert heading.split() == ["endpoint", "state", "labels"]
+    assert [line.split() for line in lines] == [["here", "online"], ["there", "offline", "site=north"]]
+    assert shown(table(("name", "kind"), [])).strip() == ""
+
+
+@pytest.mark.parametrize(("action", "does"), [("copy", "copies"), ("sync", "copies"), ("move", "moves")])
+def test_a_plan_card_says_of_files_what_is_done_with_them(action: str, does: str) -> None:
+    intent = {"action": action, "source": "krios1:/raw/run42", "destination": "archive:/run42"}
+    card = shown(plan_card(plan(intent=intent, canonical_sentence=None)))
+    assert re.search(rf" {does} +21,034 files", card), card

@@ -526,7 +526,26 @@ def test_a_question_quotes_no_words_that_nobody_typed(script: Script, tmp_path: 
     script.answers = [answer(plan("ask", questions=[question]))]
     code, _, told = ran(["copy", "/x", "b:/x"], tmp_path, script.url)
     assert (code, "`/x` names no endpoint" in told, "local:" in told) == (3, True, False), told
-    assert "Ask again, with the answer in the command." in told, "flags are no sentence"
+    assert "Nothing was started. Run the command again, with the answer as SOURCE." in told, "flags are no sentence"
+
+
+def test_a_verdict_that_knows_no_limit_begins_with_what_happened(script: Script, tmp_path: Path) -> None:
+    verdict = {"transfer": "tr_1", "limit": "unknown", "said": "2 files did not arrive"}
+    script.answers = [answer(verdict), answer({**verdict, "limit": "network", "said": "the way carries no more"})]
+    assert ran(["diagnose", "tr_1"], tmp_path, script.url)[1].strip() == "2 files did not arrive."
+    assert ran(["why", "tr_1"], tmp_path, script.url)[1].strip() == "network: the way carries no more"
+
+
+def test_a_folder_without_names_is_said_to_be_empty(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer({"endpoint": "a", "path": "/", "items": [], "count": 0, "names_withheld": False})]
+    assert ran(["browse", "a:/"], tmp_path, script.url)[1].strip() == "The folder is empty."
+
+
+def test_a_pasted_command_is_planned_as_the_sentence_in_it(script: Script, tmp_path: Path) -> None:
+    script.answers = [answer(plan("denied"))] * 2
+    for command in ("ask", "plan"):
+        ran([command, "headrace ask 'copy a:/x to b:/x'"], tmp_path, script.url)
+    assert [json.loads(seen.body)["words"] for seen in script.seen] == ["copy a:/x to b:/x"] * 2
 
 
 def test_a_canceled_transfer_names_the_command_that_asks_for_the_same_again(script: Script, tmp_path: Path) -> None:

@@ -96,12 +96,13 @@ def test_a_choice_is_made_by_its_number_and_becomes_part_of_the_sentence(script:
 def test_an_answer_that_is_a_whole_request_takes_the_place_of_the_one_before(script: Script, tmp_path: Path) -> None:
     question = {"slot": "source", "message": "`photos` is not understood", "words": "photos"}
     waits = plan("denied") | {"next_step": {"kind": "none", "by": "nobody", "message": "No."}}
-    script.answers = [answer(plan("ask", questions=[question])), answer(waits)]
-    with at_terminal("ask", "copy photos to b:/x", **at(script, tmp_path)) as person:
-        person.wait_for(r"Your answer \(or the whole sentence again\)")
-        person.type("copy a:/photos to b:/x")
-        assert person.ends_with() == 4
-    assert '"words":"copy a:/photos to b:/x"' in bodies(script)[1]
+    for typed in ("copy a:/photos to b:/x", "headrace ask 'copy a:/photos to b:/x'"):
+        script.answers = [answer(plan("ask", questions=[question])), answer(waits)]
+        with at_terminal("ask", "copy photos to b:/x", **at(script, tmp_path)) as person:
+            person.wait_for(r"Your answer \(or the whole sentence again\)")
+            person.type(typed)
+            assert person.ends_with() == 4
+        assert '"words":"copy a:/photos to b:/x"' in bodies(script)[-1]
 
 
 def test_a_token_whose_plan_waits_for_its_person_names_the_command(script: Script, tmp_path: Path) -> None:

@@ -79,7 +79,8 @@ def plan_card(plan: m.Plan) -> RenderableType:
         most = f"{byte_size(plan.probe.max_bytes)} or {plan.probe.max_seconds} s each"
         grid.add_row("measures", Text(f"four legs of at most {most}; nothing is left there", style="bold"))
     elif plan.survey is not None:
-        _add_survey(grid, plan.survey, plan.decision.keep_days if plan.decision else None)
+        does = "copies" if plan.intent is not None and plan.intent.action != "move" else "moves"
+        _add_survey(grid, plan.survey, does, plan.decision.keep_days if plan.decision else None)
     if time := time_of(plan):
         grid.add_row("time", Text(visible(time)))
     for name, said in _quality_rows(plan):
@@ -139,13 +140,13 @@ def _is_idle(danger: str, survey: m.SurveyCounts | None) -> bool:
     return survey is not None and counted is not None and not getattr(survey, counted)
 
 
-def _add_survey(grid: Table, survey: m.SurveyCounts, kept: int | None) -> None:
-    """Add what would move, be replaced and be deleted; `kept` are the days that a trash keeps that."""
+def _add_survey(grid: Table, survey: m.SurveyCounts, does: str, kept: int | None) -> None:
+    """Add what it `does` with files, and what is replaced and deleted; `kept` are the days that a trash keeps that."""
     # Symlinks are among the files, and folders are not.
     also = [f"{survey.symlinks:,} of them symlinks"] if survey.symlinks else []
     also += [f"and {plural(survey.directories, 'folder')}"] if survey.directories else []
     inside = f" ({', '.join(also)})" if also else ""
-    grid.add_row("moves", Text(f"{plural(survey.files, 'file')}, {byte_size(survey.bytes)}{inside}", style="bold"))
+    grid.add_row(does, Text(f"{plural(survey.files, 'file')}, {byte_size(survey.bytes)}{inside}", style="bold"))
     if survey.identical_files:
         grid.add_row("identical", f"{plural(survey.identical_files, 'file')} already there, skipped")
     if survey.excluded_files:
@@ -287,10 +288,15 @@ _LONGEST_WORD: Final = 10
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    """Return a table of cells, each made visible; ids stay on one line, and what else is too wide is folded."""
-    listed = list(rows)
+    """Return a table of cells, each made visible; ids stay on one line, and what else is too wide is folded.
+
+    A column that no row fills is left out, and so are all headings where there is no row.
+    """
+    given = list(rows)
+    filled = [column for column in range(len(headings)) if any(row[column] for row in given)]
+    listed = [[row[column] for column in filled] for row in given]
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column, heading in enumerate(headings):
+    for column, heading in enumerate(headings[column] for column in filled):
         # A folded id can't be copied. Some passkeys' ids are wider than a terminal: these are folded all the same.
         longest = _LONGEST_ID if heading in _OF_IDS else _LONGEST_WORD
         whole = all(len(row[column]) <= longest and " " not in row[column] for row in listed)

@@ -150,10 +150,10 @@ class Flags:
         return m.PlanRequest(intent=intent, timezone=zone(), tuning=None if tuning == m.Tuning() else tuning)
 
 
-def in_words(words: list[str], project: str | None = None) -> m.PlanRequest:
+def in_words(words: str, project: str | None = None) -> m.PlanRequest:
     """Return the request for a plan of a sentence; raises a usage error for a project that is no name."""
     with _usage_errors():
-        return m.PlanRequest(words=" ".join(words), timezone=zone(), project=project)
+        return m.PlanRequest(words=words, timezone=zone(), project=project)
 
 
 def _option(annotated: Any, name: str) -> str:  # noqa: ANN401 - an annotation
@@ -166,6 +166,11 @@ def _option(annotated: Any, name: str) -> str:  # noqa: ANN401 - an annotation
 
 _OPTIONS: Final = {one.name: _option(one.type, one.name) for one in fields(Flags)}
 """The flag of each field."""
+
+
+def flag_of(field: str) -> str:
+    """Return how a field of a request is typed at a command with flags; empty for what no argument says."""
+    return field.upper() if field in {"source", "destination"} else _OPTIONS.get(field, "")
 
 
 @contextmanager

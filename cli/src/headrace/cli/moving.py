@@ -14,7 +14,16 @@ from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card, 
 from headrace.cli.command import Command, Json, agreed, proven, run
 from headrace.cli.exits import Exit, exit_of_failed
 from headrace.cli.files import Force, new_file, require_free
-from headrace.cli.planning import Wishes, answered, confirmed, decided, ran_before, submitted, surveyed
+from headrace.cli.planning import (
+    Wishes,
+    answered,
+    confirmed,
+    decided,
+    ran_before,
+    submitted,
+    surveyed,
+    without_command,
+)
 from headrace.cli.transfers import diagnose
 from headrace.client import login
 from headrace.client import models as m
@@ -36,7 +45,7 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
-    request = f.in_words(words, project)
+    request = f.in_words(without_command(" ".join(words)), project)
 
     def work(command: Command) -> Exit:
         return decided(command, answered(command, request), Wishes(yes, wait))
@@ -93,7 +102,7 @@ def plan(
         action, source, destination = request
         typed = flags.request(action, source, destination)  # type: ignore[arg-type]  # is_action
     elif not is_plan:
-        typed = f.in_words(request, flags.project)
+        typed = f.in_words(without_command(" ".join(request)), flags.project)
 
     def work(command: Command) -> Exit:
         require_free(document, force=force)

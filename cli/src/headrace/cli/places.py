@@ -197,6 +197,8 @@ def browse(
             (f"{e.name}/" if e.kind == "dir" else e.name, e.kind, byte_size(e.size_bytes), local_time(e.modified))
             for e in entries
         )
+        if not entries and not page.names_withheld:
+            command.out.say("No more names follow." if after else "The folder is empty.")
         command.out.show(table(("name", "kind", "size", "changed"), rows))
         if page.next is not None:
             command.out.note("There are more: give --limit, or --after with the last name.")
@@ -412,6 +414,8 @@ def policy_who(
         found = command.wait(command.headrace.who_may(asked))
         rows = ((one.name, one.outcome, "; ".join(rule.reason for rule in one.rules)) for one in found)
         command.out.show(table(("person", "outcome", "because"), rows))
+        if not found:
+            command.out.say("Nobody may.")
         command.out.document(found)
 
     run(work, as_json=json)

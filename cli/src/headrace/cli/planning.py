@@ -12,6 +12,7 @@ from rich.text import Text
 from headrace.cli.card import SHORT_DIGEST, local_time, plan_card
 from headrace.cli.command import PROOF_REFUSED, Command, proven
 from headrace.cli.exits import Exit, exit_of_end, exit_of_failed
+from headrace.cli.flags import flag_of
 from headrace.cli.following import ended, follow
 from headrace.client import END_STATES, HeadraceError
 from headrace.client import models as m
@@ -33,6 +34,10 @@ _CUE: Final = re.compile(
     re.IGNORECASE,
 )
 """What may lead a part of a sentence in."""
+_COMMAND: Final = re.compile(r"\s*(?:[$#%>]\s+)?headrace\s+(?:ask|plan)\s+(.+?)\s*", re.DOTALL)
+"""A line of the shell that somebody pasted where a sentence belongs, and its arguments."""
+_QUOTES: Final = {"'": "'", '"': '"', "\N{LEFT SINGLE QUOTATION MARK}": "\N{RIGHT SINGLE QUOTATION MARK}",
+                  "\N{LEFT DOUBLE QUOTATION MARK}": "\N{RIGHT DOUBLE QUOTATION MARK}"}  # fmt: skip
 _ENDS_WITH_CUE: Final = re.compile(rf"(?:^|\s)(?:{_CUE.pattern})\s*$", re.IGNORECASE)
 
 
@@ -70,11 +75,24 @@ def answered(command: Command, request: m.PlanRequest) -> m.Plan:
             break
         question = first_of(plan.questions)
         given = _answer(command, question, request.words)
-        words = given if _whole(given, request.words) else reworded(request.words, question, given)
+        pasted = without_command(given)
+        whole = pasted != given or _whole(given, request.words)
+        words = pasted if whole else reworded(request.words, question, given)
         command.out.note(f"Reading: {words}", "italic")
         request = request.model_copy(update={"words": words, "answers": plan.id})
         plan = planned(command, request)
     return plan
+
+
+def without_command(text: str) -> str:
+    """Return the sentence of a pasted `headrace ask '...'`, without the command and its quotes; other text as it is."""
+    found = _COMMAND.fullmatch(text)
+    if found is None:
+        return text
+    said = found[1]
+    closing = _QUOTES.get(said[0])
+    quoted = closing is not None and said.endswith(closing) and closing not in said[1:-1]
+    return (said[1:-1].strip() if quoted else said) or text
 
 
 def _whole(answer: str, words: str) -> bool:
@@ -187,10 +205,17 @@ def _asked_back(command: Command, plan: m.Plan) -> Exit:
         command.out.note(_question(question, plan.words))
         for choice in question.choices:
             command.out.note(f"  - {choice.value}: {choice.label}" if choice.label else f"  - {choice.value}")
-    where = "sentence" if plan.words else "command"
-    command.out.note(f"Nothing was started. Ask again, with the answer in the {where}.")
+    again = "Ask again, with the answer in the sentence." if plan.words else _run_again(plan)
+    command.out.note(f"Nothing was started. {again}")
     command.out.document(plan)
     return Exit.ASKED_BACK
+
+
+def _run_again(plan: m.Plan) -> str:
+    """Say as which arguments of a command with flags to answer: there is no sentence to answer in."""
+    asked = dict.fromkeys(flag_of(question.slot) for question in plan.questions)
+    named = " and ".join(one for one in asked if one)
+    return f"Run the command again, with the answer {f'as {named}' if named else 'in it'}."
 
 
 def submitted(command: Command, digest: str, *, wait: bool) -> Exit:

@@ -16,7 +16,7 @@ from headrace.cli.following import counted_line, ended, follow, show_failed
 from headrace.cli.quantities import as_flag, rate_bps
 from headrace.client import END_STATES
 from headrace.client import models as m
-from headrace.client.text import bit_rate, byte_size, duration
+from headrace.client.text import bit_rate, byte_size, duration, sentence
 
 TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")]
 _LINES = 20
@@ -114,7 +114,9 @@ def diagnose(transfer: TransferName, *, json: Json = False) -> None:
         over = f" (measured over {found.measured_s:g} s)" if found.measured_s else ""
         measured = found.measured_s and found.limit is not m.Limit.NOT_RUNNING
         when = "in its last attempt, " if measured and not found.live else ""
-        command.out.say(f"{found.limit}: {when}{found.said}{over}")
+        verdict = f"{when}{found.said}{over}"
+        # What limits nothing, or nobody knows, has no name to begin with.
+        command.out.say(sentence(verdict) if found.limit is m.Limit.UNKNOWN else f"{found.limit}: {verdict}")
         if found.evidence:
             command.out.show(table(("evidence", ""), ((one.name, _figure(one)) for one in found.evidence)))
         for line in found.remedy:

@@ -13,7 +13,8 @@ from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import wait_for
 from headrace.api.jobs.port import Task
 from headrace.api.jobs.turns import InLine, Turns
-from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped
+from headrace.api.planning.intents import sentence_of
+from headrace.api.planning.pipeline import Asked, Pipeline, Planned, Stopped, probe_sentence
 from headrace.api.planning.plan_queries import Plans, approvers_of
 from headrace.api.planning.plan_steps import objection_to
 from headrace.api.planning.requested import Requested
@@ -118,6 +119,7 @@ class Intake:
                 words=row.words,
                 created=now,
                 intent=m.PlannedIntent.of(request.intent) if request.intent else None,
+                canonical_sentence=_title(request),
                 probe=request.probe,
                 tuning=_tuning(request, base or answered),
                 summary="Being planned.",
@@ -312,6 +314,16 @@ async def _endpoint(tx: Tx, place: ResolvedEndpoint) -> str:
     """Return the key of an endpoint; none when its node was removed meanwhile, and the plan can't start."""
     named = EndpointRow.node_key == place.node, EndpointRow.root == place.root
     return await tx.scalar(select(EndpointRow.pk).where(*named)) or ""
+
+
+def _title(request: m.PlanRequest) -> str | None:
+    """Say what was typed, for lists: what does not become a plan has no other sentence. Words are their own."""
+    if request.intent is None or request.words is not None:
+        return None
+    try:
+        return probe_sentence(request.intent) if request.probe is not None else sentence_of(request.intent) or None
+    except ServiceError:  # a place that is none, which planning tells
+        return None
 
 
 def _check_form(request: m.PlanRequest) -> None:
