@@ -26,12 +26,22 @@ async def test_a_plan_and_a_receipt_are_found_by_the_beginning_of_their_ids_or_o
         assert b"".join([chunk async for chunk in port.receipt_files(beginning)])
     assert (await port.plan(f"{plan.id[:11]}...")).id == plan.id
     whole = {"plan": plan.id, "transfer": ended.id, "receipt": ended.receipt}
-    for kind, find in {"plan": port.plan, "transfer": port.transfer, "receipt": port.receipt}.items():
-        for beginning in (whole[kind][:6], whole[kind][:3], whole[kind][3:6]):
+
+    async def find(kind: str, beginning: str) -> None:
+        match kind:
+            case "plan":
+                await port.plan(beginning)
+            case "transfer":
+                await port.transfer(beginning)
+            case _:
+                await port.receipt(beginning)
+
+    for kind, named in whole.items():
+        for beginning in (named[:6], named[:3], named[3:6]):
             with refused(f"unknown_{kind}") as told:
-                await find(beginning)
+                await find(kind, beginning)
             assert f"`{beginning}` is only the beginning of an id" in told.value.problem.detail
-            assert whole[kind] in told.value.problem.detail
+            assert named in told.value.problem.detail
 
 
 async def test_what_the_ids_of_several_begin_with_is_said_to_be_that(site: Site) -> None:

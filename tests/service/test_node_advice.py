@@ -15,10 +15,11 @@ NOBODY = 65534
 
 async def said(*arguments: str) -> tuple[int, str]:
     """Run the node's program as an account that owns nothing; returns how it ended, and what it said."""
-    account = {"user": NOBODY, "group": NOBODY, "extra_groups": ()} if os.geteuid() == 0 else {}
+    as_nobody = (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups") if os.geteuid() == 0 else ()
     process = await asyncio.create_subprocess_exec(
-        *PROGRAM, *arguments, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, **account
-    )
+        *(("setpriv", *as_nobody) if as_nobody else ()), *PROGRAM, *arguments,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+    )  # fmt: skip
     out, _ = await process.communicate()
     return process.returncode or 0, out.decode()
 

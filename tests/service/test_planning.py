@@ -495,9 +495,13 @@ async def test_what_is_near_is_written_so_that_it_can_be_typed(site: Site) -> No
     assert (await site.ada.plan("lab:/100%.txt", "archive:/set")).state is m.PlanState.READY
 
 
+@pytest.mark.anyio
 async def test_a_typed_request_that_becomes_no_plan_has_a_sentence_for_lists(site: Site) -> None:
-    plan = await site.ada.plan("nowhere:/set", "archive:/set", exclude=["*.tmp"])
-    assert (plan.state, plan.digest) == (m.PlanState.FAILED, None)
-    assert plan.canonical_sentence == "copy nowhere:/set to archive:/set, excluding *.tmp"
-    listed = await site.ada.port.plans(search="nowhere excluding")
-    assert [one.id for one in listed] == [plan.id]
+    for source, state in (("lab:/not-there", m.PlanState.FAILED), ("nowhere:/set", m.PlanState.ASK)):
+        plan = await site.ada.plan(source, "archive:/set", exclude=["*.tmp"])
+        assert (plan.state, plan.digest) == (state, None)
+        assert plan.canonical_sentence == f'copy "{source}" to "archive:/set", skip "*.tmp"'
+        listed = await site.ada.port.plans(search=f"{source} archive:/set")
+        assert [one.id for one in listed] == [plan.id]
+    words = await site.ada.ask("copy nowhere:/set to archive:/set")
+    assert words.canonical_sentence is None, "words are their own sentence"

@@ -531,9 +531,9 @@ def test_a_question_quotes_no_words_that_nobody_typed(script: Script, tmp_path: 
 
 def test_a_verdict_that_knows_no_limit_begins_with_what_happened(script: Script, tmp_path: Path) -> None:
     verdict = {"transfer": "tr_1", "limit": "unknown", "said": "2 files did not arrive"}
-    script.answers = [answer(verdict), answer({**verdict, "limit": "network", "said": "the way carries no more"})]
+    script.answers = [answer(verdict), answer({**verdict, "limit": "path", "said": "the way carries no more"})]
     assert ran(["diagnose", "tr_1"], tmp_path, script.url)[1].strip() == "2 files did not arrive."
-    assert ran(["why", "tr_1"], tmp_path, script.url)[1].strip() == "network: the way carries no more"
+    assert ran(["why", "tr_1"], tmp_path, script.url)[1].strip() == "path: the way carries no more"
 
 
 def test_a_folder_without_names_is_said_to_be_empty(script: Script, tmp_path: Path) -> None:
