@@ -40,7 +40,7 @@ def names_of(hit: Hit) -> tuple[str, ...] | Doubt:
     for at, item in enumerate(hit.items):
         value = item.value
         if isinstance(value, tuple):
-            before, after = hit.items[max(0, at - 2) : at], hit.items[at + 1 : at + 2]
+            before, after = _since_a_join(hit.items[max(0, at - 2) : at]), hit.items[at + 1 : at + 2]
             all_of_them = _any_of((*before, *after), "several_folders")
             if all_of_them and len(value) > 1 and any("*" in name for name in value):
                 return Doubt(f"`{hit.words}`: say which are folders, each with a / behind it, such as old/")
@@ -53,6 +53,12 @@ def names_of(hit: Hit) -> tuple[str, ...] | Doubt:
     if any(name.startswith("!") for name in found):
         return Doubt(f"`{hit.words}`: a pattern that begins with `!` denies nothing here: say only, or skip")
     return tuple(found)
+
+
+def _since_a_join(items: Sequence[Item]) -> Sequence[Item]:
+    """Give what belongs to the name behind it: "old/ folder and *.tmp" says "folder" of the first name alone."""
+    joins = [at for at, item in enumerate(items, 1) if item.symbol in listed("joins_names", "as_well")]
+    return items[joins[-1] :] if joins else items
 
 
 def _any_of(items: Sequence[Item], group: str) -> bool:

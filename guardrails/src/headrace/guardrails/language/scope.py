@@ -366,7 +366,7 @@ def _carried(scope: _Scope, span: Chosen) -> Chosen:  # noqa: PLR0911
         return span.doubted(f"say whether it goes with `{before.words}`")
     if filters and _skips(before) and "exclude" not in span.slots:
         # "files over 1 GB and older than a week" may mean either or both; "and *.tmp" is one more.
-        clear = own not in _COMPARING and span.closing not in listed("ends_apart")
+        clear = own not in _COMPARING | _OWN_ORDER and span.closing not in listed("ends_apart")
         if joiner in listed("joins_a_list") and len(span.facts) == 1 and clear:
             fact = span.facts[0]
             return replace(span, name=CARRIED, facts=(replace(fact, slot=_INVERSE.get(fact.slot, fact.slot)),))

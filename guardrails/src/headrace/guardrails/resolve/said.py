@@ -30,6 +30,8 @@ _FILLS = {
     "delete_nothing": _BOTH_DELETES,
     "keep_place": _BOTH_DELETES,
     "delete_place": ("delete_source",),
+    "prune_at": ("delete_extraneous",),
+    "prune_from": ("delete_extraneous",),
     "there": ("source",),
     "same": _BOTH_ENDS,
     "swap_from": _BOTH_ENDS,

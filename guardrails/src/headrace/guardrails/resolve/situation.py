@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from headrace.guardrails.intents.draft import Step
     from headrace.guardrails.intents.values import Intent
 
+_PRUNES = {"prune_at": "destination", "prune_from": "source"}
+"""Where the words say that files are deleted, and where these are no longer: which end that must be."""
 OPTION_SLOTS = tuple(slot.name for slot in fields(Slots) if slot.name not in ("source", "destination"))
-OPTION_FACTS = (*OPTION_SLOTS, "drop_exclude", "clear", "delete_nothing", "cleanup", "delete_place")
+OPTION_FACTS = (*OPTION_SLOTS, "drop_exclude", "clear", "delete_nothing", "cleanup", "delete_place", *_PRUNES)
 ALWAYS_USED = frozenset({"weak_action", "turn", "step", "there", "flag", "cue", "foreign"})
 """Slots that carry no wish of their own: a turn of the talk, where a step ends, how an option was written."""
 PLACE_FACTS = ("source", "destination", "at", "place", "for", "more")
@@ -35,6 +37,7 @@ _LISTED = "what is in a folder is listed by `headrace browse ENDPOINT:/PATH`"
 _ENDS = ("source", "destination")
 _BOTH_WAYS = Doubt("the words say both to set it and to leave it out")
 _MOVE_KEEPS = Doubt("moving deletes the source: say copy to keep it")
+_OTHER_END = Doubt("files can be deleted at the destination that its source no longer has: say so")
 _NO_DELETE = Doubt(
     "nothing deletes on its own: what is at a destination and no longer at its source goes with `headrace sync SOURCE "
     "DESTINATION --delete`, once its plan is confirmed",
@@ -95,6 +98,12 @@ class Situation:
                 self.found.put(slot, fact.value, fact.words)
         for fact in self.step.of("keep_place"):
             self._keep_place(fact, action)
+        for slot, end in _PRUNES.items():
+            location = self.found.values.get(end)
+            for fact in self.step.of(slot):
+                there = isinstance(fact.value, Place) and isinstance(location, Location)
+                if not (there and _is_at(fact.value, location, self.context)):
+                    self.found.ask("delete_extraneous", _OTHER_END, fact.words)
         kept = self.step.of("delete_nothing")
         turned = [fact for fact in kept if isinstance(fact.value, Doubt)]
         for fact in turned:
@@ -139,6 +148,14 @@ class Situation:
             self.found.values.setdefault(slot, False)
             if action == "move" and slot == "delete_source":
                 self.found.ask("action", _MOVE_KEEPS, fact.words)
+
+    def ask_unkept(self) -> None:
+        """Ask about attributes that the words want kept and need not be kept."""
+        kept = self.found.values.get("preserve")
+        for fact in self.step.of("not_kept"):
+            both = isinstance(kept, tuple) and isinstance(fact.value, tuple) and {*kept} & {*fact.value}
+            if both or isinstance(fact.value, Doubt):
+                self.found.ask("preserve", _BOTH_WAYS, fact.words)
 
     def settle_kept(self) -> None:
         """Let a move delete its source, unless the words want the source kept."""

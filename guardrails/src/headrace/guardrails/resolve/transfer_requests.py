@@ -33,6 +33,7 @@ TRANSFER_USES = frozenset(
         "since",
         "not_place",
         "keep_place",
+        "not_kept",
         *PLACE_FACTS,
         *OPTION_FACTS,
     }
@@ -53,6 +54,7 @@ def transfer(situation: Situation, action: str) -> Intent:
     for fact in step.of("purpose"):
         found.put("include", fact.value, fact.words)
     situation.settle_deletions(action)
+    situation.ask_unkept()
     deletes = found.values.get("delete_source") is True
     if action == "copy" and deletes:
         action = "move"
