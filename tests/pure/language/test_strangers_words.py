@@ -716,3 +716,69 @@ def test_how_data_is_says_not_how_it_travels(told: str) -> None:
 )
 def test_news_of_a_place_changes_no_plan(behind: str) -> None:
     assert read(f"archive:/a is ready. {behind}").outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("just the *.fastq.gz files and SampleSheet.csv", ["*.fastq.gz", "SampleSheet.csv"]),
+        ("only the *.tif files, the *.xml files and manifest.json", ["*.tif", "*.xml", "manifest.json"]),
+        ("only the files in maps/ and *.star", ["maps/", "*.star"]),
+    ],
+)
+def test_a_list_of_names_goes_on_behind_a_noun(words: str, names: list[str]) -> None:
+    assert slot_of(words, "include") == names
+
+
+def test_a_folder_in_a_list_makes_no_folder_of_the_next_name() -> None:
+    assert slot_of("skip the old/ folder and *.tmp", "exclude") == ["old/", "*.tmp"]
+
+
+@pytest.mark.parametrize("words", ["skip *.tmp and include *.mrc", "skip *.tmp files and include the *.mrc files"])
+def test_what_is_to_be_included_is_never_left_out_with_the_names_before_it(words: str) -> None:
+    assert "include" in asked_after(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "not everything from QC/",
+        "don't copy everything in QC/",
+        "every file over 1 GB must be verified",
+        "only *.mrc need a checksum",
+        "the *.mrc files modified this week should be verified",
+        "only *.cif files must be copied before 18:00",
+        "*.tmp files won't be needed after 18:00",
+    ],
+)
+def test_what_is_said_of_some_files_or_some_time_alone_is_asked_about(words: str) -> None:
+    assert asked_after(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "deletes"),
+    [
+        ("delete files on PRG that aren't on dtn3 any more", True),
+        ("files deleted on dtn3 should be deleted on PRG as well", True),
+        ("remove from PRG:/web whatever is gone from dtn3:/web", True),
+        ("delete files on dtn3 that aren't on PRG any more", None),
+        ("delete files on NCSA that aren't on dtn3 any more", None),
+        ("files deleted on PRG should be deleted on dtn3 as well", None),
+        ("delete files on PRG:/old that aren't on dtn3", None),
+    ],
+)
+def test_files_are_deleted_at_the_end_that_is_named_only_if_it_is_the_destination(
+    words: str, deletes: bool | None
+) -> None:
+    text = f"sync dtn3:/web to PRG:/web; {words}"
+    if deletes:
+        assert intent_of(text)["delete_extraneous"] is True
+    else:
+        assert asked(text)
+
+
+def test_attributes_that_need_not_be_kept_are_not_wanted_and_contradict_those_that_are() -> None:
+    assert slot_of("there's no need to preserve permissions", "preserve") is None
+    assert slot_of("keep timestamps, there's no need to preserve permissions", "preserve") == ["timestamps"]
+    assert asked_after("keep timestamps, there's no need to keep timestamps") == {"preserve"}
+    assert read("yes, there's no need to preserve permissions").outcome == "ask"
