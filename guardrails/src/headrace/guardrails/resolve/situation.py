@@ -98,12 +98,7 @@ class Situation:
                 self.found.put(slot, fact.value, fact.words)
         for fact in self.step.of("keep_place"):
             self._keep_place(fact, action)
-        for slot, end in _PRUNES.items():
-            location = self.found.values.get(end)
-            for fact in self.step.of(slot):
-                there = isinstance(fact.value, Place) and isinstance(location, Location)
-                if not (there and _is_at(fact.value, location, self.context)):
-                    self.found.ask("delete_extraneous", _OTHER_END, fact.words)
+        self._ask_other_ends()
         kept = self.step.of("delete_nothing")
         turned = [fact for fact in kept if isinstance(fact.value, Doubt)]
         for fact in turned:
@@ -129,6 +124,19 @@ class Situation:
             # Nothing is copied, so it does not matter how the words could be read of the source of a copy.
             self.found.withdraw("delete_source", fact.words)
             self.found.ask("action", _NO_DELETE, fact.words)
+
+    def _ask_other_ends(self) -> None:
+        """Ask about a delete that names other ends than the destination, or than the source that has lost the files."""
+        for slot, end in _PRUNES.items():
+            location = self.found.values.get(end)
+            for fact in self.step.of(slot):
+                place = fact.value
+                if not (
+                    isinstance(place, Place)
+                    and isinstance(location, Location)
+                    and _is_at(place, location, self.context)
+                ):
+                    self.found.ask("delete_extraneous", _OTHER_END, fact.words)
 
     def _keep_place(self, fact: Fact, action: str | None) -> None:
         """Settle "never delete anything on archive": at whichever end that is."""
