@@ -357,6 +357,8 @@ def test_a_card_says_that_a_time_is_not_known_and_of_a_probe_the_most() -> None:
     assert "at most 1 min 20 s" in shown(plan_card(plan(eta_s=80, probe=bounds)))
     estimate = m.Estimate(low_s=0, likely_s=1, high_s=2, said="from the last transfer")
     assert "about 1 s (under 1 s to 2 s), from the last transfer" in shown(plan_card(plan(eta_s=1, estimate=estimate)))
+
+
 def test_a_table_has_no_column_that_no_row_fills_and_no_headings_without_rows() -> None:
     rows = [("here", "", "online", ""), ("there", "", "offline", "site=north")]
     heading, *lines = shown(table(("endpoint", "also", "state", "labels"), rows)).splitlines()

@@ -128,24 +128,20 @@ class Situation:
     def _ask_other_ends(self) -> None:
         """Ask about a delete that names other ends than the destination, or than the source that has lost the files."""
         for slot, end in _PRUNES.items():
-            location = self.found.values.get(end)
             for fact in self.step.of(slot):
-                place = fact.value
-                if not (
-                    isinstance(place, Place)
-                    and isinstance(location, Location)
-                    and _is_at(place, location, self.context)
-                ):
+                if not isinstance(fact.value, Place) or self._ends_at(fact.value) != [end]:
                     self.found.ask("delete_extraneous", _OTHER_END, fact.words)
+
+    def _ends_at(self, place: Place) -> list[str]:
+        """Give the ends of the transfer that a place is, or is the endpoint of."""
+        ends = ((end, self.found.values.get(end)) for end in _ENDS)
+        return [end for end, one in ends if isinstance(one, Location) and _is_at(place, one, self.context)]
 
     def _keep_place(self, fact: Fact, action: str | None) -> None:
         """Settle "never delete anything on archive": at whichever end that is."""
         place = fact.value if isinstance(fact.value, Place) else None
-        ends: list[str] = []
-        for slot, end in (("delete_source", "source"), ("delete_extraneous", "destination")):
-            location = self.found.values.get(end)
-            if place is not None and isinstance(location, Location) and _is_at(place, location, self.context):
-                ends.append(slot)
+        deletes = {"source": "delete_source", "destination": "delete_extraneous"}
+        ends = [deletes[end] for end in self._ends_at(place)] if place is not None else []
         if not ends:
             self.found.ask(
                 "delete_source", Doubt("say what must not be deleted: the source or the destination"), fact.words
