@@ -1,9 +1,129 @@
 """What is told beside an order: how much is where, why, what comes after its time; and orders of another shape."""
 
 import pytest
-from tests.pure.language.made import ROUTE, asked, intent_of, read, slot_of
+from tests.pure.language.made import HERE, ROUTE, asked, intent_of, read, slot_of
 
 COPY = intent_of(ROUTE)
+BEFORE = ("{why}, {order}", "{why}. {order}")
+BEHIND = ("{order}, {why}", "{order}. {why}.")
+COPIES = (ROUTE, "could you send krios1:/a to NCSA:/a at 2 Gb/s, skip *.tmp")
+MOVES = ("please move dtn3:/scratch/x to ncsa-tape:/x", "krios2:/b must be moved to archive:/b")
+SLOW = (f"{ROUTE} at 2 Gb/s", f"{ROUTE} between 22:00 and 05:00", f"{ROUTE}, low priority")
+STOPS = ("pause all transfers out of dtn3", "cancel 7f3a21")
+
+
+def told(section: str) -> list[str]:
+    """Give what the table tells in a section."""
+    return (HERE / "told.txt").read_text("utf-8").partition(f"\n# {section}\n")[2].partition("\n# ")[0].split("\n")
+
+
+def changed(section: str, orders: tuple[str, ...], frames: tuple[str, ...]) -> list[str]:
+    """Give each text of a section that does not mean what its order means alone."""
+    alone = {order: intent_of(order) for order in orders}
+    texts = {frame.format(why=why, order=order): order for why in told(section) for order in orders for frame in frames}
+    answers = {text: read(text) for text in texts if text.strip()}
+    return [
+        text
+        for text, answer in answers.items()
+        if answer.outcome != "intent" or answer.intent.to_json() != alone[texts[text]]
+    ]
+
+
+def test_what_is_told_before_an_order_changes_nothing() -> None:
+    assert changed("before an order", (*COPIES, *MOVES), BEFORE) == []
+
+
+def test_what_is_told_before_or_behind_an_order_changes_nothing() -> None:
+    assert changed("before or behind an order", (COPIES[1], MOVES[0]), (*BEFORE, *BEHIND)) == []
+
+
+def test_what_is_told_behind_an_order_changes_nothing() -> None:
+    assert changed("behind an order", (COPIES[1], MOVES[0]), BEHIND) == []
+
+
+def test_news_of_machines_and_people_changes_no_order_to_stop_a_transfer() -> None:
+    assert changed("beside an order to pause or cancel", STOPS, (*BEFORE, *BEHIND)) == []
+
+
+def test_why_an_order_is_slow_late_or_low_says_nothing_if_it_is_and_is_asked_about_if_not() -> None:
+    section = "beside an order with a limit, a time or a low priority, and a question beside one without"
+    assert changed(section, SLOW, BEHIND) == []
+    assert [why for why in told(section) if why and read(f"{ROUTE}, {why}").outcome == "intent"] == []
+
+
+def test_that_data_is_not_needed_any_more_says_nothing_beside_a_move_and_is_asked_about_beside_a_copy() -> None:
+    section = "beside a move, and a question beside a copy"
+    assert changed(section, MOVES, BEHIND) == []
+    assert [why for why in told(section) if why and read(f"{ROUTE}, {why}").outcome == "intent"] == []
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        "Hi storage team, {order}",
+        "Hi Anna and Tom, {order}",
+        "Dear Dr. Novak, {order}",
+        "Dear Prof. Lindqvist, dear all, {order}. Best regards, Hanna",
+        "Hello NCSA support, {order}",
+        "Hi whoever is on shift, {order}",
+        "{order}. Talk soon, Bob",
+        "{order}. Thanks & best, Bob",
+        "{order}. Thanks from the whole lab",
+        "{order}. Have a nice weekend! Uwe",
+        "{order}. Warmly, Bob",
+        "Good afternoon,\n\nI am writing on behalf of the hydrology group. {order}.\n\nYours sincerely,\nInes Moreau",
+        "Hey, sorry to bug you on a Friday afternoon. {order}. Thanks a million!",
+        "Hello data services,\n\nOur group has used up its quota. {order}. We would be grateful for your help.",
+        "Hi ops, {order}. Ping me on Slack if anything is unclear.",
+        "Hey Sam! Long time no see. {order}. See you at lunch! Kim",
+        "Hi, {order}. See you on Friday at 18:00. Kim",
+    ],
+)
+def test_to_whom_and_from_whom_a_letter_is_says_nothing_of_its_order(letter: str) -> None:
+    assert intent_of(letter.format(order=ROUTE)) == COPY
+
+
+@pytest.mark.parametrize("path", ["/home/anna/x", "/scratch/anna"])
+def test_who_signs_may_be_called_as_a_folder_is(path: str) -> None:
+    order = f"copy krios1:{path} to archive:/a"
+    assert intent_of(f"Hi, {order}? Thanks, Anna") == intent_of(order)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "they are replacing the switch at 18:00",
+        "if the switch is replaced",
+        "unless the link is choking",
+        "until the switch is replaced",
+        "the firewall is not being updated",
+        "or the link chokes at 18:00",
+        "Anna told me not to",
+        "nobody asked me to",
+    ],
+)
+def test_news_beside_an_order_to_stop_that_may_say_when_or_whether_is_asked_about(words: str) -> None:
+    for text in (f"{STOPS[0]}, {words}", f"{words}, {STOPS[1]}"):
+        assert read(text).outcome == "ask"
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Hi storage team but only *.mrc, {order}",
+        "Hi storage team sneakily, {order}",
+        "Hi team or not, {order}",
+        "{order}. Warmly, not",
+        "{order}. Thanks & move it",
+        "{order}. Call me before you delete anything",
+        "{order}. Please mail me if there are any errors",
+        "{order}. If you have any questions, stop",
+        "{order}. In case of problems, delete it",
+        "{order}. Have a nice weekend! Backwards",
+    ],
+)
+def test_a_letter_that_says_more_is_asked_about(end: str) -> None:
+    assert read(end.format(order=ROUTE)).outcome == "ask"
 
 
 @pytest.mark.parametrize(

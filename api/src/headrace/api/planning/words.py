@@ -80,7 +80,7 @@ class Words:
         self._endpoints = endpoints
         # A long text takes a second: who sends many waits for them, and nobody else does.
         self._reading = Deciding("reading of words")
-        self._named: tuple[tuple[Known, ...], Mapping[bool, Registry]] = (), {}
+        self._named: tuple[tuple[Known, ...] | None, Mapping[bool, Registry]] = None, {}
 
     async def read(self, caller: Caller, request: m.PlanRequest, before: m.Plan | None) -> Reading:
         """Read a request to plan; `before` is the earlier plan that a follow-up is about."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from headrace.guardrails.intents.draft import Place
+from headrace.guardrails.intents.draft import Place, When
 from headrace.guardrails.language.grammar import BACKGROUND, BACKGROUND_WORDS, KNOWN, TRANSFERS
 from headrace.guardrails.language.phrases import (
     CAPITAL_MARK,
@@ -49,7 +49,7 @@ _MAX_NAMES = 10
 _CLOSINGS = listed("closing_word")
 _TITLES = listed("title")
 _RUNS_ON = listed("runs_on")
-_OPENERS = _RUNS_ON | {*listed("opens_background")}
+_OPENERS = _RUNS_ON | {*listed("opens_background", "or_else")}
 _GREETINGS = listed("calls")
 _ARTICLES = listed("article")
 _INITIALS = re.compile(r"[A-Z]{2}")
@@ -57,8 +57,30 @@ _NAME = re.compile(r"[A-Z][a-z]{1,11}")
 _PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
 _ANNOUNCES = frozenset({"background after a time"})
+# What an order says for some kinds of background to be told of it: why it has a limit, or leaves nothing behind.
+_TOLD_OF = {
+    "background of a limit": frozenset({"rate_limit_bps", "window", "priority", "streams", "start", "pause"}),
+    "background of a move": frozenset({"move", "delete_source"}),
+    "background of a day": frozenset(TRANSFERS),
+}
+# What a span inside may fill besides in some kinds, each of whose words is listed: `_ANYTHING` is what it likes.
+_ANYTHING = "anything"
+_FILLS = {
+    "background, word by word": _ANYTHING,
+    "background of a limit": _ANYTHING,
+    "background of a move": _ANYTHING,
+    "background of a day": _ANYTHING,
+    "background of news before an order": _ANYTHING,
+    "background with a time": _ANYTHING,
+    "background after a time": frozenset({"action"}),  # "after that"
+    "background of others": frozenset({"include", "modified_after"}),  # "since others ..."
+    "background before an order": frozenset({"unsure"}),  # "night shift report: ..."
+}
+_WORD_BY_WORD = frozenset(kind for kind, slots in _FILLS.items() if slots == _ANYTHING)
+_BEFORE_AN_ORDER = frozenset({"background before an order", "background of news before an order"})
 _NOTES = listed("field_of_notes")
 _SELECTIONS = listed("selection")
+_AND = listed("opens_a_joined")
 _WANTS = listed("wants_it_there")
 _IT = listed("it_alone")
 
@@ -107,11 +129,15 @@ class _Text:
         timed = self.times > sum(self.timed[at:end])
         return Beside(of_one, "resume" in orders, timed, self.places, opens=at <= self.first_said)
 
+    def says(self, slots: frozenset[str], at: int, end: int) -> bool:
+        """Say whether anything but a clause says one of these."""
+        return any(one & slots for one in (*self.said[:at], *self.said[end:]))
+
 
 @lru_cache(2)
 def _parts_of(places: str) -> frozenset[str]:
-    """Return the parts of the names of all endpoints, which are the same for one request after the other."""
-    return frozenset(_PART.findall(places.lower()))
+    """Return the parts of the names of all endpoints, as people write them; the same for one request after the other."""
+    return frozenset(form for name in _PART.findall(places) for form in (name.lower(), name.upper(), name.title()))
 
 
 def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chosen]:
@@ -149,15 +175,22 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
     goals = goals if any(one & {*TRANSFERS} for one in said) else set()
     locations = (item.text for item in items if item.symbol == "<loc>")
-    taken = _parts_of(places) | frozenset(_PART.findall(" ".join(locations).lower()))
+    taken = _parts_of(places) | frozenset(_PART.findall(" ".join(locations)))
     stopped = any(one & _STOPS for one in said)
     passed: list[Sequence[Item]] = [items[at : at + 1] for at in range(len(items)) if _opens_postscript(items, at)]
     letter = items[: next((at for at in range(len(items)) if _opens_postscript(items, at)), len(items))]
     signed = _last_words(letter, _MAX_NAMES + 1)
-    at = 0 if any(said) else len(items)
+    # "Have a nice weekend! Uwe": a name may stand behind whatever closes a letter.
+    thanked = [
+        span is not None and span.name == "thanks" and span.last == item.last
+        for span, item in zip(owned, items, strict=True)
+    ]
+    at, told_until = 0 if any(said) else len(items), 0
     while at < len(items):
-        end = _signature(letter, at, taken) if signed <= at < len(letter) else None
-        if end := end or _end_of(text, at):
+        end = _signature(letter, at, taken, closed=thanked[at - 1]) if signed <= at < len(letter) else None
+        # "Our scratch is full and jobs fail": news goes on behind its "and".
+        goes_on = 0 < told_until == at and plain_word(items[at]) in _AND
+        if end := end or _end_of(text, at) or (_end_of(text, at + 1, opens=True) if goes_on else None):
             # A mark that belongs to the last word's span goes with it: "so that we have a copy - ...".
             span = owner.get(items[end - 1].first)
             while end < len(items) and span and items[end].symbol in _ENDS and items[end].first < span.last:
@@ -170,6 +203,7 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
                 # "7f3a21 eats the link, pause it": the transfer that is named stays named.
                 named = next((n for n in range(at, end) if items[n].symbol == "<id>"), end)
                 passed += [items[at:named], items[named + 1 : end]]
+                told_until = end
         at = end or at + 1
     return _passed_over(chosen, passed, line)
 
@@ -249,17 +283,18 @@ def _opens_postscript(items: Sequence[Item], at: int) -> bool:
     return opens and f"{items[at].text}{items[at + 1].symbol}".lower() in listed("postscript")
 
 
-def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | None:
+def _signature(items: Sequence[Item], at: int, taken: frozenset[str], *, closed: bool = False) -> int | None:
     """Give the end of the names or initials at the end of a letter: "Kind regards, Dr. A. Novak", "/Erik".
 
-    A single word that is `taken`, as a part of a place's name, is nobody's.
+    A single word that is `taken`, as a part of a place's name, is nobody's: "Anna" is no part of "/home/anna".
     """
     opens_line = at > 0 and items[at - 1].symbol in SENTENCE_ENDS
-    behind = at > 0 and plain_word(items[at - 1]) in _CLOSINGS
+    behind = at > 0 and (closed or plain_word(items[at - 1]) in _CLOSINGS)
     words = [item for item in items[at:] if item.symbol not in _ENDS] if opens_line or behind else []
-    if not words or (len(words) == 1 and words[0].text.lower().lstrip("/") in taken):
+    is_taken = [item.text.lstrip("/") in taken for item in words]
+    if not words or is_taken == [True]:
         return None
-    if opens_line and _signs(items, at, words) and taken.isdisjoint(map(plain_word, words)):
+    if opens_line and _signs(items, at, words) and not any(is_taken):
         return len(items)
     closes = opens_line and plain_word(items[at]) in listed("closing_word.apart")
     if not closes and not behind:
@@ -268,7 +303,7 @@ def _signature(items: Sequence[Item], at: int, taken: frozenset[str]) -> int | N
         return _signature(items, at + 1, taken)
     names = [_is_called_so(item) or _is_initials(item) for item in words]
     plain = [item.symbol == "<num>" or plain_word(item) in _TITLES for item in words]
-    alone = plain_word(items[at - 1]) not in listed("closing_word.longer")
+    alone = plain_word(items[at - 1]) in _CLOSINGS - listed("closing_word.longer")
     if alone and sum(item.symbol.startswith(UNKNOWN_MARK) for item in words) == 1:
         names = [name or item.symbol.startswith(UNKNOWN_MARK) for name, item in zip(names, words, strict=True)]
     if (len(words) == 1 and _says_how(words[0])) or any(item.text in listed("no_names") for item in words):
@@ -315,10 +350,10 @@ def _says_how(item: Item) -> bool:
     return adverbial or word in listed("reaches", "of_the_request", "treats_data")
 
 
-def _end_of(text: _Text, at: int) -> int | None:
+def _end_of(text: _Text, at: int, *, opens: bool = False) -> int | None:
     """Give the end of the longest clause of background that starts here."""
     items, said = text.items, text.said
-    opens = at == 0 or items[at - 1].symbol in _ENDS or plain_word(items[at - 1]) in _GREETINGS
+    opens = opens or at == 0 or items[at - 1].symbol in _ENDS or plain_word(items[at - 1]) in _GREETINGS
     if text.inside[at] or (not opens and plain_word(items[at]) not in _OPENERS):
         return None
     limit = min(at + _MAX_ITEMS, len(items) - 1)
@@ -333,8 +368,8 @@ def _end_of(text: _Text, at: int) -> int | None:
         return None
     before = text.first_said < at
     stopped = not _ASKED_OF_ONE.isdisjoint(text.ordered[at])
-    kinds = {"background", "background with a time", "background of others"}
-    kinds |= set() if before else {"background before an order"}
+    kinds = {"background", "background, word by word", "background with a time", "background of others"}
+    kinds |= set() if before else _BEFORE_AN_ORDER
     # "By 18:00, the purge runs after that": what comes after a time; without one, it may be what comes after the copy.
     kinds |= {"background after a time"} if before and text.times else set()
     kinds |= {"background of a control"} if stopped else set()
@@ -342,20 +377,21 @@ def _end_of(text: _Text, at: int) -> int | None:
     told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
     phrases = text.line.beginning(BACKGROUND, at)
     depends, may_head = _depends(items, at), not before
+    kinds -= _WORD_BY_WORD if depends else set()
     for end in reversed(ends):
         if _waits(text, at, end):
             continue
         is_a = _kinds_of(text, phrases, at, end)
         # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
         purposeful = not before or "background, needed for" in is_a
+        told_of = is_a & _TOLD_OF.keys() - (_WORD_BY_WORD if depends else set())
+        kinds |= {kind for kind in told_of if text.says(_TOLD_OF[kind], at, end)}
         if (purposeful and before) or not kinds.isdisjoint(is_a):
             silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
             silent |= {"select", "state", "copy"} if told else set()
-            silent |= _TIMES if "background with a time" in is_a else set()
-            silent |= {"action"} if "background after a time" in is_a else set()  # "after that"
-            silent |= {"include", "modified_after"} if "background of others" in is_a else set()  # "since others ..."
-            silent |= {"unsure"} if "background before an order" in is_a else set()  # "night shift report: ..."
-            if all(one <= silent for one in said[at:end]):
+            filled = [_FILLS[kind] for kind in is_a & kinds & _FILLS.keys()]
+            silent = silent.union(*(slots for slots in filled if slots != _ANYTHING))
+            if _ANYTHING in filled or all(one <= silent for one in said[at:end]):
                 return end
         may_tell_it = any(text.tells[at:end])
         if depends or not (may_tell_it or may_head) or not any(text.unknown[at:end]):
@@ -370,7 +406,12 @@ def _end_of(text: _Text, at: int) -> int | None:
 
 def _kinds_of(text: _Text, phrases: Sequence[Rule], at: int, end: int) -> set[str]:
     """Give the kinds of background that a clause is as a whole."""
-    is_a = {one.name for one in phrases if text.line.is_whole(one, at, end)}
+    symbols = frozenset(item.symbol for item in text.line.items[at:end])
+    fit = (one for one in phrases if not any(map(symbols.isdisjoint, one.phrase.needs)))
+    is_a = {one.name for one in fit if text.line.is_whole(one, at, end)}
+    # "We show it tomorrow" is news, "we show it at 18:00" may be the deadline.
+    if any(isinstance(item.value, When) and item.value.clock for item in text.items[at:end]):
+        is_a.discard("background of a day")
     # "The migration starts after that: move A to B" announces an order.
     return is_a - _ANNOUNCES if text.items[end].symbol == ":" else is_a
 
@@ -389,7 +430,9 @@ def _depends(items: Sequence[Item], at: int) -> bool:
 
 
 def _as_background(item: Item) -> Item:
-    """Give an item as phrases of background see it, which know more words than those of a request."""
+    """Give an item as phrases of background see it, which know more words than those of a request, and percentages."""
+    if item.symbol == "<qty>" and item.text.lstrip("0123456789., ").lower() in listed("percent"):
+        return replace(item, symbol="<percent>")
     return replace(item, symbol=word) if (word := plain_word(item)) in BACKGROUND_WORDS else item
 
 
