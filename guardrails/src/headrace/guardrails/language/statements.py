@@ -357,7 +357,9 @@ def heads(items: Sequence[Item], at: int, end: int, *, goes_on: bool) -> bool:
         word in _VERBS or (word not in _PLAIN and ("'" in word or ends(word, "past", "lasting"))) for word in words
     )
     nouns = [word for word in words if word not in _LITTLE and word not in _PREDICATES]
-    alone = len(words) == 1 and words[0] in _PLAIN
+    # "Cluster: ..." heads an order; "done: ..." may take it back.
+    named = words[0] in PLAIN_NOUNS and clause[0].symbol.startswith(UNKNOWN_MARK)
+    alone = len(words) == 1 and words[0] in _PLAIN and not named
     opens = (
         not alone
         and not _opens_order(words)
