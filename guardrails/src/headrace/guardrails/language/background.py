@@ -136,7 +136,7 @@ class _Text:
 
 @lru_cache(2)
 def _parts_of(places: str) -> frozenset[str]:
-    """Return the parts of the names of all endpoints, as people write them; the same for one request after the other."""
+    """Return the parts of the names of all endpoints, as people write them; the same for each request."""
     return frozenset(form for name in _PART.findall(places) for form in (name.lower(), name.upper(), name.title()))
 
 
