@@ -4,12 +4,13 @@ What its last attempt measured is kept with the transfer for as long as that is:
 restart of the service changes it. What a service that was away did not hear is not known, and is called that.
 """
 
+import shlex
 from typing import Final
 
 from headrace.api.transfers.advice import ADVICE
 from headrace.api.transfers.diagnosis import LEAST_S
 from headrace.client import models as m
-from headrace.client.text import byte_size, duration, plural
+from headrace.client.text import duration, plural, stays
 
 _MOSTLY: Final = 0.5
 """From this part of the time on, from its start to its end, it is the waits that took it."""
@@ -57,9 +58,7 @@ def _canceled(shown: m.Transfer, measured: m.Diagnosis | None) -> m.Diagnosis:
     """Say that somebody ended it, how far it had come, and what limited it until then."""
     if shown.started is None:
         return _of(shown, m.Limit.NOT_RUNNING, "it was canceled before it began")
-    progress = shown.progress
-    done = f"{byte_size(progress.bytes_durable)} of {byte_size(progress.bytes_total)}"
-    said = f"it was canceled when {done} were safe at its destination"
+    said = f"it was canceled: {stays(shown.progress)}"
     if measured is None:
         return _of(shown, m.Limit.NOT_RUNNING, f"{said}; what limited it until then was not measured")
     return measured.model_copy(update={"said": f"{measured.said}; {said}"})
@@ -77,13 +76,9 @@ def _unmeasured(shown: m.Transfer) -> m.Diagnosis:
     said = (
         "what limited it is not known: its nodes told nothing of its last attempt, or the service was away while it ran"
     )
-    probe = f"`headrace probe {_word(shown.source)} {_word(shown.destination)}` measures what limits this way now"
+    command = shlex.join(("headrace", "probe", shown.source, shown.destination))
+    probe = f"`{command}` measures what limits this way now"
     return _of(shown, m.Limit.UNKNOWN, said, *(() if shown.names_withheld else (probe,)))
-
-
-def _word(place: str) -> str:
-    """Quote a place for a shell."""
-    return "'" + place.replace("'", "'\\''") + "'"
 
 
 def _waited(shown: m.Transfer, found: m.Diagnosis) -> m.Diagnosis:
@@ -111,7 +106,8 @@ def _known(shown: m.Transfer) -> list[m.Evidence]:
         whole_s = (shown.ended - shown.started).total_seconds()
         if whole_s >= shown.active_s + LEAST_S:
             found.append(m.Evidence(name="from its start to its end", value=_rounded(whole_s), unit="s"))
-    found.append(m.Evidence(name="safe at its destination", value=progress.bytes_durable, unit="B"))
+    if shown.state is not m.TransferState.CANCELED:
+        found.append(m.Evidence(name="safe at its destination", value=progress.bytes_durable, unit="B"))
     if progress.average_bps:
         found.append(m.Evidence(name="on average", value=progress.average_bps, unit="b/s"))
     return found
