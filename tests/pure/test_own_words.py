@@ -1,14 +1,9 @@
 """Messages name commands of the command line; for assistants, what a tool of theirs does is named as that tool."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from headrace.mcp_server.own_tools import TOOLS, told
 from headrace.mcp_server.tools import SCOPE_OF_TOOL
-
-TREE = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
@@ -30,12 +25,3 @@ def test_a_message_for_an_assistant_names_its_own_tool(message: str, said: str) 
 
 def test_every_tool_that_messages_name_is_one() -> None:
     assert set(TOOLS.values()) <= set(SCOPE_OF_TOOL)
-
-
-def test_the_pages_that_the_service_answers_are_those_of_the_consoles_router() -> None:
-    from headrace.api.http.console_files import PAGES  # noqa: PLC0415 - beside the one test of it
-
-    router = (TREE / "web" / "src" / "router.tsx").read_text(encoding="utf-8")
-    assert sorted(PAGES) == sorted(
-        path.strip("/") for path in re.findall(r'^  path: "(/[^"]*)",$', router, re.MULTILINE)
-    )

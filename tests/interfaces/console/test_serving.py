@@ -1,5 +1,6 @@
 """How the service serves the console's built files."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from headrace.api.http.answers import install
-from headrace.api.http.console_files import mount_console
+from headrace.api.http.console_files import PAGES, mount_console
 
 
 @pytest.fixture
@@ -107,3 +108,9 @@ def test_without_a_build_the_page_says_how_to_get_one(tmp_path: Path) -> None:
     assert answer.status_code == 200
     assert "make web" in answer.text
     assert browser.get("/transfers").status_code == 404
+
+
+def test_the_pages_that_the_service_answers_are_those_of_the_consoles_router() -> None:
+    router = (Path(__file__).parents[3] / "web" / "src" / "router.tsx").read_text(encoding="utf-8")
+    paths = re.findall(r'^  path: "(/[^"]*)",$', router, re.MULTILINE)
+    assert sorted(PAGES) == sorted(path.strip("/") for path in paths)
