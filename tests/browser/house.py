@@ -271,7 +271,9 @@ class House:
             # What the proxy says for a killed service is none.
             missing = seen.status >= HTTPStatus.BAD_REQUEST and "/api/" not in seen.url
             by_proxy = seen.status == HTTPStatus.BAD_GATEWAY and seen.headers.get("content-type") == "text/html"
-            if (seen.status >= HTTPStatus.INTERNAL_SERVER_ERROR or missing) and not by_proxy:
+            # Who goes to a page that there is not is shown so, and the page itself is answered as not found.
+            nowhere = seen.status == HTTPStatus.NOT_FOUND and seen.request.is_navigation_request()
+            if (seen.status >= HTTPStatus.INTERNAL_SERVER_ERROR or missing) and not (by_proxy or nowhere):
                 self.complaints.append(f"{page.url}: {seen.status} for {seen.url}")
 
         page.on("response", response)

@@ -150,10 +150,10 @@ class Flags:
         return m.PlanRequest(intent=intent, timezone=zone(), tuning=None if tuning == m.Tuning() else tuning)
 
 
-def in_words(words: str, project: str | None = None) -> m.PlanRequest:
-    """Return the request for a plan of a sentence; raises a usage error for a project that is no name."""
+def require_project(project: str | None) -> None:
+    """Raise a usage error for a project that is no name."""
     with _usage_errors():
-        return m.PlanRequest(words=words, timezone=zone(), project=project)
+        m.PlanRequest(words="any", project=project)
 
 
 def _option(annotated: Any, name: str) -> str:  # noqa: ANN401 - an annotation

@@ -45,9 +45,10 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
-    request = f.in_words(without_command(" ".join(words)), project)
+    f.require_project(project)
 
     def work(command: Command) -> Exit:
+        request = m.PlanRequest(words=without_command(" ".join(words)), timezone=f.zone(), project=project)
         return decided(command, answered(command, request), Wishes(yes, wait))
 
     run(work, as_json=json)
@@ -102,14 +103,16 @@ def plan(
         action, source, destination = request
         typed = flags.request(action, source, destination)  # type: ignore[arg-type]  # is_action
     elif not is_plan:
-        typed = f.in_words(without_command(" ".join(request)), flags.project)
+        f.require_project(flags.project)
 
     def work(command: Command) -> Exit:
         require_free(document, force=force)
-        if typed is not None:
-            found = answered(command, typed)
-        else:
+        if is_plan:
             found = surveyed(command, command.wait(command.headrace.plan(request[0])))
+        else:
+            words = without_command(" ".join(request))
+            asked = typed or m.PlanRequest(words=words, timezone=f.zone(), project=flags.project)
+            found = answered(command, asked)
         return _shown(command, found, document, force=force)
 
     run(work, as_json=json)
