@@ -183,6 +183,8 @@ def test_shells_complete_commands(tmp_path: Path) -> None:
         (["ask", ""], "words"),
         (["ask", "x" * 5000], "words"),
         (["plan", "x" * 5000], "words"),
+        (["ask", "copy a:/x to b:/x", "--project", "x" * 130], "project"),
+        (["plan", "copy a:/x to b:/x", "--project", "x" * 130], "project"),
         (["pause", "tr_x", "--reason", "x" * 600], "reason"),
         (["cancel", "tr_x", "--reason", "x" * 600], "reason"),
         (["retry", "tr_x", "--reason", "x" * 600], "reason"),
@@ -197,7 +199,9 @@ def test_a_value_beyond_its_limits_is_a_usage_mistake_that_names_it(
 ) -> None:
     wrong = headrace(*arguments, config=tmp_path)
     assert wrong.returncode == 2, wrong.stderr
-    typed = {"words": "WORDS", "name": "NAME", "valid_s": "--valid", "reason": "--reason"}[field]
+    typed = {"words": "WORDS", "name": "NAME", "valid_s": "--valid", "reason": "--reason", "project": "--project"}[
+        field
+    ]
     assert re.search(rf"headrace: {typed} must (have|be) at (least|most) \d", wrong.stderr), wrong.stderr
     assert "Traceback" not in wrong.stderr
     problem = json.loads(headrace(*arguments, "--json", config=tmp_path).stdout)

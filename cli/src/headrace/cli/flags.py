@@ -150,12 +150,6 @@ class Flags:
         return m.PlanRequest(intent=intent, timezone=zone(), tuning=None if tuning == m.Tuning() else tuning)
 
 
-def require_project(project: str | None) -> None:
-    """Raise a usage error for a project that is no name."""
-    with _usage_errors():
-        m.PlanRequest(words="any", project=project)
-
-
 def _option(annotated: Any, name: str) -> str:  # noqa: ANN401 - an annotation
     """Return how the flag of a field is written."""
     # Typer keeps the first name of an option where its default would be.

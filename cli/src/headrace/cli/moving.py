@@ -45,7 +45,6 @@ def ask(
     json: Json = False,
 ) -> None:
     """Ask in a sentence: see the plan and what policy says, answer questions, run it, follow it."""
-    f.require_project(project)
 
     def work(command: Command) -> Exit:
         request = m.PlanRequest(words=without_command(" ".join(words)), timezone=f.zone(), project=project)
@@ -98,21 +97,20 @@ def plan(
     json: Json = False,
 ) -> None:
     """Show what a request would do, without running it."""
-    typed, is_plan = None, len(request) == 1 and _IS_PLAN.fullmatch(request[0]) is not None
+    typed = None
     if len(request) == _TYPED_WORDS and f.is_action(request[0]):
         action, source, destination = request
         typed = flags.request(action, source, destination)  # type: ignore[arg-type]  # is_action
-    elif not is_plan:
-        f.require_project(flags.project)
 
     def work(command: Command) -> Exit:
         require_free(document, force=force)
-        if is_plan:
+        if typed is not None:
+            found = answered(command, typed)
+        elif len(request) == 1 and _IS_PLAN.fullmatch(request[0]):
             found = surveyed(command, command.wait(command.headrace.plan(request[0])))
         else:
             words = without_command(" ".join(request))
-            asked = typed or m.PlanRequest(words=words, timezone=f.zone(), project=flags.project)
-            found = answered(command, asked)
+            found = answered(command, m.PlanRequest(words=words, timezone=f.zone(), project=flags.project))
         return _shown(command, found, document, force=force)
 
     run(work, as_json=json)

@@ -44,9 +44,7 @@ async def estimate(
     held = link if link is not None and (asked is None or link[0] < asked) else None
     found = model.seconds(survey.bytes, survey.files, held[0] if held else asked, deletes)
     # Whole seconds, and a range always: what takes less than one may take none, and the next one too.
-    low, likely = (
-        min(_MOST_S - 1, round_(one)) for one, round_ in ((found.low, math.floor), (found.likely, math.ceil))
-    )
+    low, likely = min(_MOST_S - 1, math.floor(found.low)), min(_MOST_S - 1, math.ceil(found.likely))
     high = min(_MOST_S, max(math.ceil(found.high), likely + 1))
     last = "transfer" if model.transfers == 1 else f"{model.transfers:,} transfers"
     said = f"from the last {last} {where}{_beyond(model, survey)}"
