@@ -177,10 +177,10 @@ class Relay:
                 if refusal is None or not _says_it_ends(refusal) or (peer := self._leader()) is None or peer.is_this:
                     break
                 await answer.aclose()
-                not_asked = True  # it did nothing, and whoever leads next will
+                did_nothing = True  # it did nothing, and whoever leads next will
             except httpx2.TransportError as error:
-                not_asked = isinstance(error, _NOT_ASKED)
-                if not not_asked and scope["method"] not in _SAFE:
+                did_nothing = isinstance(error, _NOT_ASKED)
+                if not did_nothing and scope["method"] not in _SAFE:
                     _log.warning("the leader went away while it worked on a request: %s", error)
                     await problem_response(make(Code.UNANSWERED, _UNANSWERED))(scope, receive, send)
                     return
@@ -188,7 +188,7 @@ class Relay:
             if left_s <= 0:
                 await problem_response(make(Code.NO_LEADER, self._nobody()))(scope, receive, send)
                 return
-            await (self._leader_answers(left_s) if not_asked else asyncio.sleep(_AGAIN_S))
+            await (self._leader_answers(left_s) if did_nothing else asyncio.sleep(_AGAIN_S))
         try:
             kept = [(name, value) for name, value in answer.headers.raw if name.lower() not in _NOT_PASSED_BACK]
             await send({"type": "http.response.start", "status": answer.status_code, "headers": kept})
