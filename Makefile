@@ -147,6 +147,11 @@ CRASHES ?= 500
 crashes: setup ## kill -9 nodes CRASHES times (500) under copies of 2 GiB and 50,000 small files; SEED=n repeats one
 	@$(BIN)/python -m tests.slow.kill_nodes --kills $(CRASHES) $(if $(SEED),--seed $(SEED))
 
+FILES ?= 1000000
+.PHONY: many-files
+many-files: setup ## copy FILES small files (1000000) with 1,024 descriptors, inside one node and between two, and compare them
+	@$(BIN)/python -m tests.slow.many_files --files $(FILES) $(ARGS)
+
 CUTS ?= 100000
 .PHONY: power-cuts
 power-cuts: ## cut the power CUTS times (100000) under copies and moves to a simulated disk, and as often where it fails once, too; SEED=n begins there

@@ -8,7 +8,6 @@ not equal to its source or more was sent again than may be, and keeps its folder
 import argparse
 import asyncio
 import json
-import os
 import random
 import secrets
 import shutil
@@ -20,18 +19,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from demo.stage import REPOSITORY, Stage, say
-from tests.slow.kill_service.house import PASSWORD, House
+from tests.slow.copies import MIB, differing, names_of, submitted
+from tests.slow.kill_service.house import House
 
 from headrace.client import END_STATES, HttpHeadrace
 from headrace.client import models as m
 
-MIB = 1 << 20
 VICTIMS = (("left",), ("right",), ("left", "right"))
 LATEST_S = 4.0
 """A kill comes at most so long after both nodes are back."""
 RESENT_LIMIT = 64 * MIB
 """Most that one kill may cost; docs/decisions/0007-what-is-sent-again.md says why."""
-CHUNK = 4 * MIB
 
 
 @dataclass
@@ -93,7 +91,7 @@ class Campaign:
             while book.killed.total() < self.kills and not book.findings:
                 name = f"copy-{book.transfers}"
                 before = book.killed.total()
-                ended = await self.killed(ada, await planned(ada, name))
+                ended = await self.killed(ada, await submitted(ada, "lab:/set", f"archive:/{name}"))
                 destination = house.archive / name
                 await asyncio.to_thread(judge, source, destination, ended, book.killed.total() - before, book)
                 if not book.findings:
@@ -112,18 +110,6 @@ class Campaign:
                 victims = self.chance.choice(VICTIMS)
                 await self.house.kill(victims)
                 self.book.killed["+".join(victims)] += 1
-
-
-async def planned(ada: HttpHeadrace, name: str) -> m.Transfer:
-    """Plan a copy to this name and start it."""
-    slots = {"action": "copy", "source": "lab:/set", "destination": f"archive:/{name}"}
-    plan = await ada.create_plan(m.PlanRequest(intent=m.TransferIntent.model_validate(slots)))
-    while plan.state == "surveying":
-        plan = await ada.plan(plan.id, wait_s=10)
-    assert plan.digest is not None, plan.summary
-    if plan.decision is not None and plan.decision.outcome == "confirm":
-        await ada.confirm_plan(plan.id, m.Confirmation(digest=plan.digest, password=PASSWORD))
-    return await ada.submit(m.SubmitRequest(plan_digest=plan.digest))
 
 
 def lay_out(folder: Path, chance: random.Random, large_mib: int, small_files: int) -> None:
@@ -160,24 +146,6 @@ def judge(source: Path, destination: Path, ended: m.Transfer, kills: int, book: 
         book.most_resent_per_kill = max(book.most_resent_per_kill, resent // kills)
     if resent > kills * RESENT_LIMIT:
         book.findings.append(f"{ended.id}: {resent} bytes were sent again after {kills} kills")
-
-
-def names_of(folder: Path) -> set[str]:
-    """Every file below a folder, temporaries included."""
-    return {str(Path(place, name).relative_to(folder)) for place, _, names in os.walk(folder) for name in names}
-
-
-def differing(left: Path, right: Path) -> tuple[int, int]:
-    """Return the size of a file, and how many bytes of it the other one does not have."""
-    size = wrong = 0
-    with left.open("rb") as ours, right.open("rb") as theirs:
-        while True:
-            one, other = ours.read(CHUNK), theirs.read(CHUNK)
-            if not one and not other:
-                return size, wrong
-            size += len(one)
-            if one != other:
-                wrong += abs(len(one) - len(other)) + sum(a != b for a, b in zip(one, other, strict=False))
 
 
 if __name__ == "__main__":

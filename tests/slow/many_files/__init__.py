@@ -1,0 +1,1 @@
+"""A million files, inside one node and between two, with few descriptors."""
