@@ -12,10 +12,14 @@ import pytest
 from tests.servers.site import Site, started_site
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
+from headrace.api.errors import Code, ServiceError
 from headrace.api.jobs.turns import InLine
 from headrace.api.settings import Settings
-from headrace.api.transfers.run_state import Run
+from headrace.api.transfers.attempts import is_interrupted
+from headrace.api.transfers.receipts import Checked
+from headrace.api.transfers.run_state import End, Run
 from headrace.api.transfers.samples import STAGES
+from headrace.api.transfers.state_machine import Standing, State, Wish
 from headrace.client import models as m
 
 NOW = datetime(2026, 11, 27, 7, tzinfo=UTC)
@@ -252,3 +256,62 @@ def test_windows_that_are_shut_between_two_samples_are_told_as_memory_pressure_w
         assert shown["receive windows shut"] == (50, "%")
         assert "by 1024 pages of 4 KiB" in found.remedy[0]
         assert "by 4194304 bytes" in found.remedy[0]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("asked", ["nothing", "pause"])
+async def test_a_move_that_is_stopped_while_it_deletes_sources_goes_on_with_the_rest(
+    site: Site, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    large_set(site, 3, 10)
+    left = site.lab / "set" / "0.bin"
+    was = {path.name: path.read_bytes() for path in (site.lab / "set").iterdir()}
+    also = site.lab / "also"
+    also.hardlink_to(left)
+    receipts = site.use_cases.receipts
+    check, ends = receipts.check, list[str]()
+
+    async def stopped_at_first(run: Run, end: End) -> Checked:
+        checked = await check(run, end)
+        ends.append(end.outcome)
+        if len(ends) > 1:
+            return checked
+        # As the node would say and leave it, had it been stopped a moment earlier.
+        left.parent.mkdir(exist_ok=True)
+        left.hardlink_to(also)
+        if asked == "pause":
+            await site.ada.port.control(run.transfer, m.ControlRequest(action="pause"))
+        stays = m.KeptSources(reason=m.KeptReason.STOPPED, count=1, detail="stopped on request")
+        return replace(checked, kept=(stays,))
+
+    monkeypatch.setattr(receipts, "check", stopped_at_first)
+    plan = await site.ada.plan("lab:/set", "archive:/copy", action="move")
+    transfer = await site.ada.submit(await site.ada.confirm(plan))
+    if asked == "pause":
+        shown = await until(site, transfer, "paused", "complete", "failed")
+        assert (shown.state, left.exists()) == (m.TransferState.PAUSED, True), shown.summary
+        await site.ada.port.control(transfer.id, m.ControlRequest(action="resume"))
+    ended = await site.ada.end_of(transfer)
+    assert (ended.state, ended.attempt) == (m.TransferState.COMPLETE, 2), ended.summary
+    assert (ended.progress.files_total, ended.progress.sources_deleted, ended.progress.sources_kept) == (3, 3, 0)
+    assert not left.exists()
+    assert {path.name: path.read_bytes() for path in (site.archive / "copy").iterdir()} == was
+    assert "Sources that stay" not in (await site.ada.port.receipt(ended.id)).summary
+
+
+def test_a_cancel_or_a_refusal_ends_a_move_with_the_sources_that_stay() -> None:
+    stays = m.KeptSources(reason=m.KeptReason.STOPPED, count=1, detail="stopped on request")
+    changed = m.KeptSources(reason=m.KeptReason.CHANGED, count=1, detail="changed")
+    moving, denied = run("move"), run("move")
+    denied.refusal = ServiceError(Code.OUTSIDE_HOURS, "its hours are over")
+    ends = [
+        is_interrupted(Checked(End("complete"), {}, Path(), (kept,), ()), one, Standing(State.RUNNING, wish=wish))
+        for kept, one, wish in (
+            (stays, moving, Wish.RUN),
+            (stays, moving, Wish.PAUSE),
+            (stays, moving, Wish.CANCEL),
+            (stays, denied, Wish.RUN),
+            (changed, moving, Wish.PAUSE),
+        )
+    ]
+    assert ends == [True, True, False, False, False]

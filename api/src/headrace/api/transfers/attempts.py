@@ -28,7 +28,7 @@ from headrace.api.store_trouble import log_trouble
 from headrace.api.transfers.diagnosis import after_failed_files, after_failure
 from headrace.api.transfers.parts import Parts
 from headrace.api.transfers.probe import files_moved, files_of_legs, lost_of, measured_leg, stored_legs
-from headrace.api.transfers.receipts import require_whole_move, totals_of
+from headrace.api.transfers.receipts import Checked, require_whole_move, totals_of
 from headrace.api.transfers.run_state import (
     ATTEMPT_UNKNOWN,
     STATE_FAILED,
@@ -40,7 +40,7 @@ from headrace.api.transfers.run_state import (
     standing_of,
     write_standing,
 )
-from headrace.api.transfers.state_machine import END_STATES, Shut, Standing, State
+from headrace.api.transfers.state_machine import END_STATES, Shut, Standing, State, Wish
 from headrace.api.transfers.telling import SHARES_INVALID
 from headrace.client import models as m
 from headrace.engine import EngineError
@@ -70,6 +70,7 @@ _NOT_STORED = (
     "what the nodes say of the end of this transfer can't be stored, so there is no receipt; look at the nodes before "
     "you use the data"
 )
+_SOURCES_STAY = "it was stopped while it deleted sources; those that stay are deleted when it goes on"
 _NO_FOLDER = "the service can't make the folder for what the nodes report ({}); an operator must look at its disk"
 
 
@@ -307,6 +308,10 @@ class Attempts:
         """Verify the nodes' statements, make the receipt, and end the transfer with it."""
         try:
             checked = await self._parts.receipts.check(run, end)
+            if is_interrupted(checked, run, standing):
+                # All has arrived, but sources stay that nobody wanted to keep: they are deleted when it goes on.
+                run.end = End("stopped", message=_SOURCES_STAY)
+                return True
             failed, for_good = await asyncio.to_thread(_failed_in, end.failed_list) if end.failed_list else ({}, 0)
             async with self._parts.history.change(run.transfer, fence=run.fence) as (tx, row):
                 plan = run.released or await self._parts.signer.released(tx, row, starts=False)
@@ -459,6 +464,15 @@ def _keep_progress(tx: Tx, row: TransferRow, run: Run) -> None:
         run.kept = progress
 
     after_commit(tx, committed)
+
+
+def is_interrupted(checked: Checked, run: Run, standing: Standing) -> bool:
+    """Whether a move was stopped while it deleted its sources, by what it goes on after.
+
+    A cancel ends it there, and so does a refusal: what has arrived gets its receipt, which names what stays.
+    """
+    stopped = any(kept.reason is m.KeptReason.STOPPED for kept in checked.kept)
+    return stopped and standing.wish is not Wish.CANCEL and run.refusal is None
 
 
 def _require_wish(row: TransferRow, standing: Standing) -> None:
