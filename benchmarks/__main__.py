@@ -22,7 +22,7 @@ from tests.servers.filled import Filling
 
 from benchmarks.cases import CASES, MATRIX, Line
 from benchmarks.identity import measure_identity
-from benchmarks.lists import SELDOM, measure_lists
+from benchmarks.lists import SELDOM, SITE, measure_lists
 from benchmarks.machine import machine
 from benchmarks.passing_on import measure_passing_on
 from benchmarks.peers.ends import DEFAULT_LIMIT_S
@@ -42,7 +42,11 @@ def main() -> int:
         measure_lists(
             disk,
             filling=Filling(
-                transfers=arguments.rows, events_each=arguments.events, until=datetime.now(UTC), seldom=SELDOM
+                transfers=arguments.rows,
+                events_each=arguments.events,
+                until=datetime.now(UTC),
+                seldom=SELDOM,
+                **SITE,
             ),
             calls=arguments.calls,
             postgresql=arguments.postgresql,

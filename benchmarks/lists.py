@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from pathlib import Path
 from statistics import median
@@ -31,11 +32,14 @@ from headrace.api.app.web import create_app
 from headrace.api.http.guard import Origins
 from headrace.api.settings import Settings
 from headrace.api.store.address import store_url
+from headrace.client import each
 from headrace.client import models as m
 
 TARGET_MS: Final = 50
 SELDOM: Final = 1_000
 """Endpoints with one label of which a million transfers use twenty."""
+SITE: Final = {"idle": 19_000, "nodes": 256, "idle_people": 5_000, "tokens": 5_000}
+"""What makes a large site beside them: endpoints of no transfer, nodes, people and API tokens."""
 _FIGURES: Final = ("p50 ms", "p99 ms", "p99 ms unhindered", "processor p50 ms", "processor p99 ms")
 """Of each call; `unhindered` is without the time in which it was ready to run and had no processor."""
 _Figures = dict[str, float]
@@ -100,6 +104,24 @@ _SEARCHED: Final[Mapping[str, str]] = {
     "plans of a person by a word that none has": "plans?person=person+1&search=abcdef",
 }
 """Words, by the index and row after row."""
+_SITES: Final[Mapping[str, str]] = {
+    "endpoints": "endpoints",
+    "endpoints, 1,000": "endpoints?limit=1000",
+    "endpoints, a later page": "endpoints?after=i5",
+    "endpoints of a label that 1,000 have": "endpoints?label=site%3Dfar",
+    "endpoints of a label that 50 have": "endpoints?label=rack%3Drack+7",
+    "endpoints of a label that none has": "endpoints?label=rack%3Dnowhere",
+    "endpoints by a text that most have": "endpoints?q=node",
+    "endpoints by a text that one has": "endpoints?q=i12345",
+    "endpoints by a text that none has": "endpoints?q=abcdef",
+    "endpoints of a node": "endpoints?node=node+7",
+    "nodes": "nodes",
+    "people": "people",
+    "tokens of everybody": "tokens?everybody=true",
+    "policies": "policies",
+    "versions of links and classes": "qos/versions",
+}
+"""Lists of what the site consists of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +134,10 @@ class _Filled:
     transfer: str
     plan: str
     database: str
+    endpoints: int = 0
+    people: int = 0
+    nodes: int = 0
+    tokens: int = 0
 
 
 def measure_lists(home: Path, *, filling: Filling, calls: int, postgresql: bool, kept: Path | None) -> None:
@@ -136,6 +162,10 @@ def measure_lists(home: Path, *, filling: Filling, calls: int, postgresql: bool,
         **moment(),
         "transfers": filled.transfers,
         "events": filled.events,
+        "endpoints": filled.endpoints,
+        "people": filled.people,
+        "nodes": filled.nodes,
+        "tokens": filled.tokens,
         "calls": calls,
         "ms": found,
         "watchers": watchers,
@@ -161,7 +191,9 @@ def _page(kept: Mapping[str, Any]) -> str:
     ]
     for store in stores:
         of = kept[store]
-        size = f"{of['transfers']:,} transfers, {of['events']:,} events, {of['calls']} calls of each"
+        kinds = ("transfers", "events", "endpoints", "people", "nodes", "tokens")
+        # Figures of before have no sizes of what the site consists of.
+        size = ", ".join(f"{of[kind]:,} {kind}" for kind in kinds if of.get(kind)) + f", {of['calls']} calls of each"
         lines += [
             "",
             f"{store}, {of['measured']}: {size}, load {of['load']} on {of['cores']} processors",
@@ -199,6 +231,11 @@ async def _filled(folder: Path, filling: Filling, server: Postgres | None) -> _F
         transfer=transfer.id,
         plan=transfer.plan,
         database=database,
+        # Beside them, the two of the transfer that was copied.
+        endpoints=filling.endpoints + filling.seldom + filling.idle + 2,
+        people=filling.people + filling.idle_people + 1,
+        nodes=filling.nodes + 2,
+        tokens=filling.tokens,
     )
 
 
@@ -210,7 +247,7 @@ async def _measure(
     folder: Path, filled: _Filled, calls: int, server: Postgres | None
 ) -> tuple[dict[str, _Figures], Mapping[str, object]]:
     async with started_site(folder / "site", _settings(filled.database)) as site:
-        people = {one.name for one in (await site.ada.port.people()).items}
+        people = {one.name async for one in each(partial(site.ada.port.people, limit=1000))}
         olga = await _known(site, people, "olga", "operator", "auditor")
         stewart = await _known(site, people, "stewart", "requester", "approver")
         await site.ada.port.update_person(stewart.principal.id, m.PersonUpdate(groups=[GROUP]))
@@ -226,7 +263,8 @@ async def _measure(
         }
         took = Processors(server.folder / "data" / "postmaster.pid" if server else None)
         found: dict[str, _Figures] = {}
-        for person, asked in ((olga, _EVERYBODYS), (site.ada, _OWN), (stewart, _APPROVERS), (olga, _SEARCHED)):
+        groups = ((olga, _EVERYBODYS), (site.ada, _OWN), (stewart, _APPROVERS), (olga, _SEARCHED), (site.ada, _SITES))
+        for person, asked in groups:
             paths = {name: path.format_map(words) for name, path in asked.items()}
             found |= await _call(site, person, paths, calls, took)
         return found, await measure_watchers(site)

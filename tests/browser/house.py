@@ -7,7 +7,7 @@ import sqlite3
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -215,6 +215,22 @@ class House:
                     row |= own[table]
                     marks = ", ".join("?" * len(row))
                     store.execute(f"insert into {table} ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
+
+    def crowd(self, names: Sequence[str]) -> None:
+        """Have more endpoints, of roots that the first node has not."""
+        with self.store() as store:
+            old = dict(store.execute("select * from endpoints order by created limit 1").fetchone())
+            for number, name in enumerate(names):
+                row = old | {
+                    "pk": f"ep_{number:032x}",
+                    "root": name,
+                    "name_key": name,
+                    "searched": f"{name}\n{name}\ndtn-a",
+                }
+                marks = ", ".join("?" * len(row))
+                store.execute(f"insert into endpoints ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
+                named = (name, name, row["pk"])
+                store.execute("insert into endpoint_names (name_key, name, endpoint, main) values (?, ?, ?, 1)", named)
 
     def lose_a_node(self, name: str, root: str) -> None:
         """Let one more node join, and kill it."""

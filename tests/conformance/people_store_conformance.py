@@ -236,6 +236,11 @@ async def the_tokens_of_all_are_listed(store: PeopleStore) -> None:
     for token in (TOKEN, OF_GRACE[1]):
         await store.add_token(token)
     assert list(await store.tokens_of_all()) == [TOKEN, OF_GRACE[1]]
+    assert list(await store.tokens_of_all(limit=1)) == [TOKEN]
+    assert list(await store.tokens_of_all(after=(TOKEN.created, TOKEN.id))) == [OF_GRACE[1]]
+    await store.delete_token(TOKEN.id)
+    assert list(await store.tokens_of_all(after=(TOKEN.created, TOKEN.id), limit=1)) == [OF_GRACE[1]]
+    assert list(await store.tokens_of_all(after=(OF_GRACE[1].created, OF_GRACE[1].id))) == []
 
 
 async def disabling_a_person_ends_sessions_tokens_and_invitations_of_that_person_alone(store: PeopleStore) -> None:

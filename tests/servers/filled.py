@@ -31,6 +31,7 @@ from sqlalchemy import (
     true,
 )
 
+from headrace.api.sites.endpoint_pages import labels_text, searched
 from headrace.api.store.address import dialect_of
 from headrace.api.store.base import Base
 from headrace.client import models as m
@@ -69,6 +70,14 @@ class Filling:
     """Endpoints beside these, with a label of their own."""
     seldom_every: int = 50_000
     """Of so many transfers one comes from one of them, or goes to one."""
+    idle: int = 0
+    """Endpoints of no transfer, `i0` and on, spread over `nodes`; each has the label `rack` of fifty of them."""
+    nodes: int = 0
+    """Nodes that are away, `node 0` and on."""
+    idle_people: int = 0
+    """People who have asked for nothing."""
+    tokens: int = 0
+    """API tokens of the people, made one after the other."""
     open_plans: int = 200
     """Plans of the last day that wait for the approval of `GROUP`."""
     days: int = 365
@@ -159,19 +168,17 @@ def _templates(connection: Connection, filling: Filling) -> tuple[Sequence[str],
         kept = text(f"CREATE TEMPORARY TABLE one_of_{table} AS SELECT * FROM {table} WHERE id = '{id_}'")  # noqa: S608
         connection.execute(kept)
     one = _one(connection, "people", "id", newest["requester"])
-    people = [f"pn_{number:032x}" for number in range(filling.people)]
-    _insert(
-        connection,
-        "people",
-        [
-            {**one, "id": id_, "name": f"person {n}", "name_key": f"person {n}", "password_hash": None}
-            for n, id_ in enumerate(people)
-        ],
-    )
+    everybody = [f"pn_{number:032x}" for number in range(filling.people + filling.idle_people)]
+    named = ({"id": id_, "name": f"person {n}", "name_key": f"person {n}"} for n, id_ in enumerate(everybody))
+    _insert(connection, "people", [{**one, **name, "password_hash": None} for name in named])
+    people = everybody[: filling.people]
+    _tokens(connection, filling, people)
     endpoint = _one(connection, "endpoints", "pk", newest["source_endpoint"])
-    used = _endpoints(connection, endpoint, [f"e{number}" for number in range(filling.endpoints)], every=4)
+    node = _one(connection, "nodes", "key", endpoint["node_key"])
+    used = _endpoints(connection, endpoint, node, [f"e{number}" for number in range(filling.endpoints)], every=4)
     seldom = [f"s{number}" for number in range(filling.seldom)]
-    return [one["id"], *people], used, _endpoints(connection, endpoint, seldom, site="far")
+    _idle(connection, filling, endpoint, node)
+    return [one["id"], *people], used, _endpoints(connection, endpoint, node, seldom, site="far")
 
 
 def _one(connection: Connection, table: str, key: str, value: object) -> dict[str, Any]:
@@ -179,16 +186,59 @@ def _one(connection: Connection, table: str, key: str, value: object) -> dict[st
     return dict(connection.execute(select(found).where(found.c[key] == value)).mappings().one())
 
 
-def _endpoints(
-    connection: Connection, template: Mapping[str, Any], names: Sequence[str], *, site: str = "north", every: int = 1
+def _endpoints(  # noqa: PLR0913 - what differs between them
+    connection: Connection,
+    template: Mapping[str, Any],
+    node: Mapping[str, Any],
+    names: Sequence[str],
+    *,
+    site: str = "north",
+    every: int = 1,
 ) -> Sequence[str]:
-    """Make endpoints, of which each so many-th has the label of the site; return their keys."""
-    found = [f"ep_{name[0]}{number:031x}" for number, name in enumerate(names)]
-    for number, (pk, name) in enumerate(zip(found, names, strict=True)):
-        labels = f'{{"site":"{site}"}}' if number % every == 0 else "{}"
-        _insert(connection, "endpoints", [{**template, "pk": pk, "root": name, "labels": labels}])
-        _insert(connection, "endpoint_names", [{"name_key": name, "name": name, "endpoint": pk, "main": True}])
-    return found
+    """Make endpoints of a node, of which each so many-th has the label of the site; return their keys."""
+    labels = [labels_text({"site": site}) if number % every == 0 else "{}" for number in range(len(names))]
+    made = [_endpoint(template, node, number, name) for number, name in enumerate(names)]
+    _insert(connection, "endpoints", [{**one, "labels": text} for one, text in zip(made, labels, strict=True)])
+    _insert(connection, "endpoint_names", list(map(_name, made)))
+    return [one["pk"] for one in made]
+
+
+def _endpoint(template: Mapping[str, Any], node: Mapping[str, Any], number: int, name: str) -> dict[str, Any]:
+    own = {"pk": f"ep_{name[0]}{number:031x}", "node_key": node["key"], "root": name, "name_key": name}
+    return {**template, **own, "searched": searched((name,), name, node["name"])}
+
+
+def _name(endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name_key": endpoint["root"], "name": endpoint["root"], "endpoint": endpoint["pk"], "main": True}
+
+
+def _idle(connection: Connection, filling: Filling, template: Mapping[str, Any], node: Mapping[str, Any]) -> None:
+    """Make nodes that are away, and what is spread over them."""
+    numbers = range(filling.nodes)
+    away = [{**node, "id": f"nd_{n:032x}", "name": f"node {n}", "key": f"ed25519:{n:042}A"} for n in numbers]
+    _insert(connection, "nodes", away)
+    places = away or [node]
+    made = [_endpoint(template, places[n % len(places)], n, f"i{n}") for n in range(filling.idle)]
+    racked = ({**one, "labels": labels_text({"rack": f"rack {n // 50}"})} for n, one in enumerate(made))
+    _insert(connection, "endpoints", list(racked))
+    _insert(connection, "endpoint_names", list(map(_name, made)))
+
+
+def _tokens(connection: Connection, filling: Filling, people: Sequence[str]) -> None:
+    times = (filling.until - timedelta(seconds=number) for number in range(filling.tokens, 0, -1))
+    made = [
+        {
+            "id": f"{number:016}",
+            "hash": f"{number:064}",
+            "person": people[number % len(people)],
+            "name": f"pipeline {number}",
+            "scopes": ("transfer:read",),
+            "created": at,
+            "expires": at + timedelta(days=400),
+        }
+        for number, at in enumerate(times)
+    ]
+    _insert(connection, "tokens", made)
 
 
 def _seldom(filling: Filling, seldom: Sequence[str], number: int, one: _One) -> _One:
@@ -325,7 +375,8 @@ def _record(kind: str, agent: str | None) -> str:
 
 
 def _insert(connection: Connection, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    connection.execute(_TABLES[table].insert(), rows)
+    if rows:
+        connection.execute(_TABLES[table].insert(), rows)
 
 
 def _load(connection: Connection, table: Table, rows: Iterable[tuple[object, ...]]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from headrace.api.caller import Door
 from headrace.api.errors import Retry, ServiceError
 from headrace.api.settings import Settings
 from headrace.api.store.tables_work import QuotaKeyRow
-from headrace.client import HeadraceError
+from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
 
 QUOTAS = """
@@ -173,6 +174,12 @@ async def test_people_see_their_own_quotas_and_those_of_places(site: Site) -> No
     oli = await site.person("oli", "operator")
     everybody = {(one.of, one.subject) for one in await oli.port.quotas()}
     assert everybody == places | {("person", oli.principal.id), ("person", site.ada.principal.id)}
+    whole = (await oli.port.quotas()).items
+    for limit in range(1, len(whole) + 2):
+        assert (await whole_list(partial(oli.port.quotas, limit=limit))).items == whole, limit
+    own = (await eve.port.quotas()).items
+    assert (await whole_list(partial(eve.port.quotas, limit=1))).items == own
+    assert (await eve.port.quotas(after="q")).items == [], "behind all of them"
 
 
 @pytest.mark.anyio

@@ -23,6 +23,7 @@ import {
   transferQuery,
   transfersQuery,
   type AuditFilter,
+  type EndpointFilter,
   type ListFilter,
   TRANSFER_STATES,
   type TransferFilter,
@@ -121,7 +122,7 @@ const fresh = createRoute({
       form: form === undefined ? undefined : toAddress(form),
     };
   },
-  loader: ({ context }) => context.client.query({ ...endpointsQuery, staleTime: "static" }),
+  loader: ({ context }) => context.client.infiniteQuery({ ...endpointsQuery(), staleTime: "static" }),
   component: lazyRouteComponent(() => import("./pages/NewTransfer"), "NewTransfer"),
 });
 
@@ -194,8 +195,15 @@ const quality = createRoute({
 const endpoints = createRoute({
   getParentRoute: () => app,
   path: "/endpoints",
-  validateSearch: (search): { probe?: ProbeAddress | undefined } => ({ probe: probeFromAddress(search["probe"]) }),
-  loader: ({ context }) => Promise.all([context.client.query({ ...endpointsQuery, staleTime: "static" }), context.client.query({ ...nodesQuery, staleTime: "static" })]),
+  validateSearch: (search): EndpointFilter & { probe?: ProbeAddress | undefined } => ({
+    find: text(search["find"]),
+    label: text(search["label"]),
+    probe: probeFromAddress(search["probe"]),
+  }),
+  loaderDeps: ({ search: { find, label } }) => ({ find, label }),
+  loader: async ({ context: { client }, deps }) => {
+    await Promise.all([client.infiniteQuery({ ...endpointsQuery(deps), staleTime: "static" }), client.infiniteQuery({ ...nodesQuery, staleTime: "static" })]);
+  },
   component: lazyRouteComponent(() => import("./pages/Endpoints"), "Endpoints"),
 });
 

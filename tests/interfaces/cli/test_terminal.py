@@ -4,9 +4,10 @@ The ordinary turns are in test_end_to_end.py, against a real service.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from tests.interfaces.cli.terminal import at_terminal
@@ -276,6 +277,71 @@ def test_an_empty_list_says_so_and_what_would_fill_it(
     script.answers = [answer({"items": []})]
     done = Person("x", script.url, tmp_path).run(*arguments)
     assert (done.code, says in done.out) == (0, True), done.err + done.out
+
+
+def _endpoint(name: str) -> dict[str, object]:
+    return {"id": name, "node": "n", "root": name, "access": "read", "online": True}
+
+
+def _node(name: str) -> dict[str, object]:
+    return {"id": f"nd_{name}", "name": name, "key": f"key of {name}", "state": "attached"}
+
+
+def _token(name: str) -> dict[str, object]:
+    return {"id": f"id-{name}", "name": name, "scopes": [], "created": AT, "expires": AT}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "one", "asked"),
+    [
+        (("endpoints",), _endpoint, "endpoints?limit=1000"),
+        (
+            ("endpoints", "--find", "lab 1", "--label", "site=north", "--node", "dtn1"),
+            _endpoint,
+            "endpoints?limit=1000&q=lab+1&label=site%3Dnorth&node=dtn1",
+        ),
+        (("nodes",), _node, "nodes?limit=1000"),
+        (("ca", "list"), _node, "nodes?limit=1000"),
+        (("token", "list", "--all"), _token, "tokens?everybody=true&limit=1000"),
+    ],
+)
+def test_a_list_is_shown_whole_however_many_pages_it_has(
+    script: Script, tmp_path: Path, arguments: tuple[str, ...], one: Callable[[str], dict[str, object]], asked: str
+) -> None:
+    names = ("first", "second", "third")
+    pages = [{"items": [one(name)], "next": name} for name in names[:2]] + [{"items": [one(names[2])]}]
+    script.answers = [*map(answer, pages)] * 2
+    person = Person("x", script.url, tmp_path)
+    shown, document = person.run(*arguments), person.run(*arguments, "--json")
+    assert all(name in shown.out for name in names), shown.out + shown.err
+    assert ([found.get("name", found["id"]) for found in document.items], document.document["next"]) == ([*names], None)
+    paths = [seen.path.removeprefix("/api/v1/") for seen in script.seen]
+    path, _, query = asked.partition("?")
+    assert [one.partition("?")[0] for one in paths] == [path] * 6
+    expected = [dict(parse_qsl(query)) | ({"after": after} if after else {}) for after in ("", "first", "second")]
+    assert [dict(parse_qsl(one.partition("?")[2])) for one in paths] == expected * 2
+
+
+def test_endpoints_that_no_filter_fits_are_said_to_be_none_and_not_that_a_node_has_to_join(
+    script: Script, tmp_path: Path
+) -> None:
+    script.answers = [answer({"items": []})]
+    done = Person("x", script.url, tmp_path).run("endpoints", "--label", "site=nowhere")
+    assert (done.code, done.out.strip()) == (0, "There are no such endpoints.")
+
+
+def test_an_endpoint_is_labelled_that_stands_on_no_first_page(script: Script, tmp_path: Path) -> None:
+    known = _endpoint("src") | {"labels": {"site": "north"}, "version": "v7"}
+    script.answers = [
+        answer({"items": [_endpoint("src2")], "next": "src2"}), answer({"items": [known]}), answer(known),
+    ]  # fmt: skip
+    done = Person("x", script.url, tmp_path).run("endpoints", "label", "src", "class=open")
+    assert done.code == 0, done.err
+    assert [seen.path.partition("?")[0] for seen in script.seen] == ["/api/v1/endpoints"] * 2 + [
+        "/api/v1/endpoints/src"
+    ]
+    assert json.loads(script.seen[-1].body)["labels"] == {"site": "north", "class": "open"}
+    assert json.loads(script.seen[-1].body)["version"] == "v7"
 
 
 def test_an_administrator_removes_somebodys_lost_passkey_with_a_proof(script: Script, tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 import json
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import pytest
 from mcp import Client, MCPError
 from mcp.types import PromptReference, ResourceTemplateReference, TextContent, TextResourceContents
 from tests.interfaces.mcp.shown import Port, bound, endpoint, plan, refused, transfer
 
+from headrace.client import Headrace
 from headrace.client import models as m
 from headrace.mcp_server import make_server
 
@@ -61,7 +62,7 @@ async def test_endpoint_names_complete(era: str) -> None:
             ResourceTemplateReference(uri="headrace://transfers/{transfer_id}"), {"name": "transfer_id", "value": "tr"}
         )
         nothing = await client.complete(PromptReference(name="move_data"), {"name": "request", "value": "k"})
-    assert found.completion.values == ["kr", "krios1"]
+    assert (found.completion.values, found.completion.total) == (["kr", "krios1"], 2)
     assert ids.completion.values == ["tr_1"]
     assert nothing.completion.values == []
 
@@ -75,3 +76,32 @@ async def test_nothing_is_offered_that_is_not_kept(era: str) -> None:
     assert not offered.resources.subscribe
     kinds = (offered.resources, offered.tools, offered.prompts)
     assert not any(kind.list_changed for kind in kinds if kind is not None)
+
+
+async def test_endpoint_names_complete_from_every_page(era: str) -> None:
+    class Paged:
+        """Two pages, of which the first holds what is asked for only in the middle of a name."""
+
+        asked: ClassVar[list[tuple[str, str | None]]] = []
+
+        async def endpoints(self, *, q: str, after: str | None = None) -> m.Page[m.Endpoint]:
+            self.asked.append((q, after))
+            if after is None:
+                return m.Page(items=[endpoint("a krios")], next="a krios")
+            return m.Page(items=[endpoint("krios1"), endpoint("krios2")])
+
+    async def port_for(_token: object) -> Headrace:
+        return cast("Headrace", Paged())
+
+    async with Client(make_server(port_for), mode=era) as client:
+        found = await client.complete(PromptReference(name="move_data"), {"name": "endpoint", "value": "kri"})
+    assert (found.completion.values, found.completion.has_more) == (["krios1", "krios2"], False)
+    assert Paged.asked == [("kri", None), ("kri", "a krios")]
+    Paged.asked.clear()
+
+
+async def test_more_endpoint_names_than_a_completion_holds_are_not_said_to_be_all(era: str) -> None:
+    made = server(endpoints=m.Page(items=[endpoint(f"e{i:03}") for i in range(150)], next="e149"))
+    async with Client(made, mode=era) as client:
+        found = await client.complete(PromptReference(name="move_data"), {"name": "endpoint", "value": "e"})
+    assert (len(found.completion.values), found.completion.total, found.completion.has_more) == (100, None, True)

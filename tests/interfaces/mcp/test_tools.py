@@ -114,7 +114,7 @@ async def test_a_request_that_is_not_understood_is_refused_not_trimmed(arguments
         (
             "list_endpoints",
             {"find": "x"},
-            "`list_endpoints` does not take `find`; it takes `after`, `limit`.",
+            "`list_endpoints` does not take `find`; it takes `q`, `label`, `after`, `limit`.",
         ),
         ("list_endpoints", {"limit": 0}, "`limit`: input should be greater than or equal to 1."),
         (
@@ -265,27 +265,34 @@ async def test_a_transfer_is_steered(era: str) -> None:
     assert port.called[0][1][1] == m.ControlRequest(action="pause", reason="backup window")
 
 
-async def test_long_lists_come_in_pages(era: str) -> None:
-    made, _ = server(endpoints=m.Page(items=[endpoint(f"e{i:03}") for i in range(120)]))
+async def test_long_lists_come_in_pages_and_are_narrowed_by_the_service(era: str) -> None:
+    made, port = server(endpoints=m.Page(items=[endpoint(f"e{i:03}") for i in range(50)], next="e049"))
     async with Client(made, mode=era) as client:
         first = await data(client, "list_endpoints")
-        last = await data(client, "list_endpoints", after="e099")
+        await data(client, "list_endpoints", after="e049", limit=3, q="krios", label="site=north")
     assert (len(first["endpoints"]), first["next_after"]) == (50, "e049")
-    assert (len(last["endpoints"]), last["next_after"]) == (20, None)
+    assert [asked for _, _, asked in port.called] == [
+        {"q": "", "label": "", "after": None, "limit": 50},
+        {"q": "krios", "label": "site=north", "after": "e049", "limit": 3},
+    ]
 
 
 async def test_the_summary_of_a_list_of_endpoints_names_them_within_bounds(era: str) -> None:
     off = endpoint("tape").model_copy(update={"online": False})
-    few, many = m.Page(items=[endpoint("lab"), off]), m.Page(items=[endpoint(f"e{i:03}") for i in range(120)])
+    few, many = (
+        m.Page(items=[endpoint("lab"), off]),
+        m.Page(items=[endpoint(f"e{i:03}") for i in range(50)], next="e049"),
+    )
+    last = m.Page(items=[endpoint("e119")])
     summaries = []
-    for known, more in ((few, {}), (many, {}), (many, {"after": "e099"}), (m.Page(items=[]), {})):
+    for known, more in ((few, {}), (many, {}), (last, {"after": "e118"}), (m.Page(items=[]), {})):
         made, _ = server(endpoints=known)
         async with Client(made, mode=era) as client:
             summaries.append((await data(client, "list_endpoints", **more))["summary"])
     assert summaries[0] == '2 endpoints, 1 of them offline: "lab", "tape" (offline).'
-    assert summaries[1].startswith('120 endpoints; of these here: "e000", "e001", ')
-    assert summaries[1].endswith('"e019" and more.')
-    assert summaries[2].endswith('"e119".')
+    assert summaries[1].startswith('50 endpoints on this page: "e000", "e001", ')
+    assert summaries[1].endswith('"e019" and more. More follow on the next page.')
+    assert summaries[2] == '1 endpoint on this page: "e119".'
     assert summaries[3] == "0 endpoints."
 
 
@@ -328,7 +335,7 @@ async def test_invariant_4_names_from_storage_come_out_as_data(hostile: str, era
     page = m.FolderPage(endpoint="e", path=f"/{hostile}", items=[entry], count=1)
     made, _ = server(
         browse=page,
-        endpoints=[endpoint("e", labels={"note": hostile}, aliases=[hostile])],
+        endpoints=m.Page(items=[endpoint("e", labels={"note": hostile}, aliases=[hostile])]),
         plan=[plan(survey=survey(sample=[hostile]), canonical_sentence=f"copy e:/{hostile} to f:/", summary=hostile)],
         transfer=transfer("failed", source=f"e:/{hostile}", error=refused("x", hostile).problem, summary=hostile),
     )

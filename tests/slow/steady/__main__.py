@@ -25,7 +25,7 @@ from tests.servers.postgres import postgres_running
 from tests.slow.kill_service.house import PASSWORD, House
 from tests.slow.steady.verdict import Sample, grown, quarters
 
-from headrace.client import END_STATES, HeadraceError, HttpHeadrace
+from headrace.client import END_STATES, HeadraceError, HttpHeadrace, whole_list
 from headrace.client import models as m
 
 KEPT: Final = REPOSITORY / "docs" / "benchmarks" / "steady.json"
@@ -174,8 +174,8 @@ class Work:
             await port.transfer_counts()
             await port.plans(limit=200)
             await port.plan_counts()
-            await port.endpoints()
-            await port.nodes()
+            await whole_list(port.endpoints)
+            await whole_list(port.nodes)
             await port.audit(order="newest", limit=200)
             await port.people()
             await port.browse("lab", "/")

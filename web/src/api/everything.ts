@@ -1,7 +1,7 @@
 import { answer, api } from "./client";
-import type { Person, PolicyVersion, QosVersion } from "./schema";
+import type { Person, PolicyVersion, QosVersion, Token } from "./schema";
 
-/** As many people as one answer holds. */
+/** As many people or tokens as one answer holds. */
 const MOST = 1000;
 
 interface Found<T> {
@@ -22,6 +22,9 @@ async function everything<T>(read: (after: string | undefined) => Promise<Found<
 
 export const everybody = (signal: AbortSignal): Promise<Person[]> =>
   everything((after) => answer(api.GET("/api/v1/people", { params: { query: { limit: MOST, after } }, signal })));
+
+export const everyToken = (signal: AbortSignal): Promise<Token[]> =>
+  everything((after) => answer(api.GET("/api/v1/tokens", { params: { query: { everybody: true, limit: MOST, after } }, signal })));
 
 export const everyPolicy = (signal: AbortSignal): Promise<PolicyVersion[]> =>
   everything((after) => answer(api.GET("/api/v1/policies", { params: { query: { after } }, signal })));

@@ -4,7 +4,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { endOf, startOf } from "../format/time";
 import { paced } from "../live/pace";
 import { answer, api, items, limited, observedFetch } from "./client";
-import { everybody, everyPolicy } from "./everything";
+import { everybody, everyPolicy, everyToken } from "./everything";
 import type { Plan, TransferState } from "./schema";
 
 export const PAGE = 100;
@@ -230,15 +230,29 @@ export const receiptQuery = (receipt: string) =>
     staleTime: Infinity,
   });
 
-export const endpointsQuery = queryOptions({
-  queryKey: ["endpoints"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/endpoints", { signal })),
-  refetchInterval: paced(5000),
-});
+export interface EndpointFilter {
+  /** Part of an id, an alias, the root or the node's name. */
+  find?: string | undefined;
+  /** `name=value`, or a name. */
+  label?: string | undefined;
+}
 
-export const nodesQuery = queryOptions({
+export const endpointsQuery = ({ find, label }: EndpointFilter = {}) =>
+  infiniteQueryOptions({
+    queryKey: ["endpoints", find, label],
+    queryFn: ({ signal, pageParam }) =>
+      answer(api.GET("/api/v1/endpoints", { params: { query: { q: find, label, limit: PAGE, after: pageParam || undefined } }, signal })),
+    initialPageParam: "",
+    getNextPageParam: following,
+    refetchInterval: paced(5000),
+    placeholderData: keepPreviousData,
+  });
+
+export const nodesQuery = infiniteQueryOptions({
   queryKey: ["nodes"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/nodes", { signal })),
+  queryFn: ({ signal, pageParam }) => answer(api.GET("/api/v1/nodes", { params: { query: { limit: PAGE, after: pageParam || undefined } }, signal })),
+  initialPageParam: "",
+  getNextPageParam: following,
   refetchInterval: paced(MOVING_MS),
 });
 
@@ -289,7 +303,7 @@ export const groupsQuery = queryOptions({
 
 export const allTokensQuery = queryOptions({
   queryKey: ["tokens", "everybody's"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/tokens", { params: { query: { everybody: true } }, signal })),
+  queryFn: ({ signal }) => everyToken(signal),
 });
 
 /** A person's passkeys, or one's own. */

@@ -52,7 +52,7 @@ export interface paths {
         };
         /**
          * Endpoints
-         * @description List the endpoints.
+         * @description List the endpoints by id, page by page: `after` is `next` of the page before.
          */
         get: operations["endpoints"];
         put?: never;
@@ -332,7 +332,7 @@ export interface paths {
         };
         /**
          * Nodes
-         * @description List the nodes and whether they are attached.
+         * @description List the nodes by name, page by page, and whether they are attached.
          */
         get: operations["nodes"];
         put?: never;
@@ -1044,7 +1044,7 @@ export interface paths {
         };
         /**
          * Policy Needs
-         * @description List what rules can be made for from a few values.
+         * @description List what rules can be made for from a few values: all of it, which the program holds.
          */
         get: operations["policy_needs"];
         put?: never;
@@ -1572,7 +1572,7 @@ export interface paths {
         };
         /**
          * Halts
-         * @description List what is halted, the newest first.
+         * @description List what is halted, the newest first: all of it, as people halt and release one by one.
          */
         get: operations["halts"];
         put?: never;
@@ -1592,7 +1592,7 @@ export interface paths {
         };
         /**
          * Tokens
-         * @description List the caller's API tokens, or as an administrator everybody's, without their secrets.
+         * @description List the caller's API tokens, or as an administrator everybody's, oldest first, without their secrets.
          */
         get: operations["tokens"];
         put?: never;
@@ -6335,7 +6335,17 @@ export interface operations {
     };
     endpoints: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
+                /** @description only those with this text in an id, an alias, the root or the node's name */
+                q?: string;
+                /** @description only those with this label: `name=value`, or a name */
+                label?: string;
+                /** @description only those of this node (id, name or key) */
+                node?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6790,7 +6800,11 @@ export interface operations {
     };
     nodes: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8424,7 +8438,11 @@ export interface operations {
     };
     quotas: {
         parameters: {
-            query?: never;
+            query?: {
+                limit?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8980,6 +8998,9 @@ export interface operations {
         parameters: {
             query?: {
                 everybody?: boolean;
+                limit?: number;
+                /** @description `next` of the page before */
+                after?: string | null;
             };
             header?: never;
             path?: never;

@@ -1,11 +1,11 @@
 /** Endpoints, the names people use; and nodes, the processes behind them. */
 
 import { Badge, Group, Table, Text } from "@mantine/core";
-import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQueryClient, useSuspenseInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { endpointsQuery, meQuery, nodesQuery } from "../api/queries";
+import { endpointsQuery, meQuery, nodesQuery, type EndpointFilter } from "../api/queries";
 import type { Endpoint, Node } from "../api/schema";
 import { visible } from "../format/text";
 import { bytes, count, share } from "../format/units";
@@ -13,30 +13,41 @@ import { t, tn } from "../i18n";
 import { Join } from "../nodes/Join";
 import { ProbeForm } from "../probe/ProbeForm";
 import { Reasoned } from "../transfers/Reasoned";
+import { Find } from "../ui/Filters";
 import { Listing } from "../ui/Listing";
+import { More } from "../ui/More";
 import { Act, Card, Empty, Failure, Page, Time } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { useProof } from "../ui/proof";
 import { NodeBadge, OnlineBadge } from "../ui/state";
+import { useStaying } from "../ui/staying";
 import { tell } from "../ui/toasts";
 import classes from "../ui/Table.module.css";
 
 const route = getRouteApi("/app/endpoints");
 
 export function Endpoints() {
-  const { probe } = route.useSearch();
+  const { probe, find, label } = route.useSearch();
   const navigate = route.useNavigate();
+  const staying = useStaying();
   const { data: me } = useSuspenseQuery(meQuery);
-  const { data: endpoints } = useSuspenseQuery(endpointsQuery);
-  const { data: nodes } = useSuspenseQuery(nodesQuery);
+  const first = useSuspenseInfiniteQuery(endpointsQuery());
+  const list = useInfiniteQuery(endpointsQuery({ find, label }));
+  const endpoints = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const known = useSuspenseInfiniteQuery(nodesQuery);
+  const nodes = known.data.pages.flatMap((page) => page.items);
+  const narrow = (changed: EndpointFilter) => {
+    if (staying()) void navigate({ search: (old) => ({ ...old, ...changed }), replace: true });
+  };
   const actions = (
     <>
       <ProbeForm
         asked={probe}
-        endpoints={endpoints}
+        endpoints={first.data.pages.flatMap((page) => page.items)}
+        more={first.hasNextPage}
         blocked={whyNot(me, "plan")}
-        open={() => void navigate({ search: { probe: {} } })}
-        close={() => void navigate({ search: {} })}
+        open={() => void navigate({ search: (old) => ({ ...old, probe: {} }) })}
+        close={() => void navigate({ search: (old) => ({ ...old, probe: undefined }) })}
       />
       <Join blocked={whyNot(me, "nodes")} />
     </>
@@ -44,10 +55,19 @@ export function Endpoints() {
   return (
     <Page title={t("nav.endpoints")} lead={t("endpoints.lead")} actions={actions}>
       <Card title={t("endpoints.title")}>
-        {endpoints.length === 0 ? <Empty title={t("endpoints.empty")}>{t("endpoints.empty.detail")}</Empty> : <EndpointTable endpoints={endpoints} nodes={nodes} />}
+        <search className={classes.filters}>
+          <Find label={t("filter.find")} find={find ?? ""} placeholder={t("endpoints.find.placeholder")} go={(next) => narrow({ find: next || undefined })} />
+          <Find label={t("endpoints.label")} find={label ?? ""} placeholder={t("endpoints.label.placeholder")} go={(next) => narrow({ label: next || undefined })} />
+        </search>
+        {list.isError && <Failure error={list.error} again={() => void list.refetch()} />}
+        {list.isSuccess && endpoints.length === 0 && (find ?? label) === undefined && <Empty title={t("endpoints.empty")}>{t("endpoints.empty.detail")}</Empty>}
+        {list.isSuccess && endpoints.length === 0 && (find ?? label) !== undefined && <Empty title={t("endpoints.noMatch")} />}
+        {endpoints.length > 0 && <EndpointTable endpoints={endpoints} nodes={nodes} />}
+        <More list={list} of={t("endpoints.title")} />
       </Card>
       <Card title={t("nodes.title")}>
         {nodes.length === 0 ? <Empty title={t("nodes.empty")}>{t("nodes.empty.detail")}</Empty> : <NodeTable nodes={nodes} blocked={whyNot(me, "nodes")} keeps={whyNot(me, "people")} />}
+        <More list={known} of={t("nodes.title")} />
       </Card>
     </Page>
   );
@@ -136,7 +156,7 @@ function NodeTable({ nodes, blocked, keeps }: { nodes: readonly Node[]; blocked:
       proof.used();
       tell(t(`nodes.${to}.done`, { name: node.name }));
       setEnding(null);
-      await Promise.all([client.invalidateQueries({ queryKey: nodesQuery.queryKey }), client.invalidateQueries({ queryKey: endpointsQuery.queryKey })]);
+      await Promise.all([client.invalidateQueries({ queryKey: nodesQuery.queryKey }), client.invalidateQueries({ queryKey: ["endpoints"] })]);
     },
   });
   return (

@@ -2,7 +2,7 @@
 
 import { SegmentedControl, Text } from "@mantine/core";
 import { useDebouncedCallback, useDebouncedValue } from "@mantine/hooks";
-import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient, useSuspenseQuery, type QueryClient } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useMutation, useQuery, useQueryClient, useSuspenseInfiniteQuery, useSuspenseQuery, type QueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
@@ -45,7 +45,8 @@ export function NewTransfer() {
   const staying = useStaying();
   const client = useQueryClient();
   const { data: me } = useSuspenseQuery(meQuery);
-  const { data: endpoints } = useSuspenseQuery(endpointsQuery);
+  const list = useSuspenseInfiniteQuery(endpointsQuery());
+  const places = { endpoints: list.data.pages.flatMap((page) => page.items), more: list.hasNextPage };
   const [asked, setAsked] = useState(() => fromSearch(address));
   const [made, setMade] = useState<Made | null>(() => (plan === undefined ? null : { plan, of: sameRequest(asked) }));
   const [note, setNote] = useState<string | null>(null);
@@ -144,8 +145,8 @@ export function NewTransfer() {
             {button}
           </WordsBar>
         )}
-        {view === "form" && <IntentForm draft={asked.draft} endpoints={endpoints} onChange={(draft) => edit({ ...asked, draft, rules: "form" })} />}
-        {view === "browse" && <Browser draft={asked.draft} endpoints={endpoints} onChange={(draft) => edit({ ...asked, draft, rules: "form" })} />}
+        {view === "form" && <IntentForm draft={asked.draft} {...places} onChange={(draft) => edit({ ...asked, draft, rules: "form" })} />}
+        {view === "browse" && <Browser draft={asked.draft} {...places} onChange={(draft) => edit({ ...asked, draft, rules: "form" })} />}
         {view !== "words" && button}
         {make.isError && <Failure error={make.error} />}
         {turn.isError && <Failure error={turn.error} />}

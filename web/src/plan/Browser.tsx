@@ -1,32 +1,33 @@
 /** Two panes, one for each end: choose an endpoint, walk its folders, take one as source or destination. */
 
-import { Anchor, Breadcrumbs, Button, NativeSelect, Text } from "@mantine/core";
+import { Anchor, Breadcrumbs, Button, Text } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { IconArrowUp, IconFile, IconFolder, IconLink, IconQuestionMark } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState, type ReactNode } from "react";
 import { folderQuery } from "../api/queries";
-import type { Endpoint, Entry } from "../api/schema";
+import type { Entry } from "../api/schema";
 import { join, parent, splitLocation } from "../format/path";
 import { visible } from "../format/text";
 import { bytes } from "../format/units";
 import { t, tn } from "../i18n";
 import { Failure, Loading, Time } from "../ui/basics";
 import classes from "./Browser.module.css";
+import { EndpointSelect } from "./EndpointSelect";
+import type { Known } from "./found";
 import type { Draft } from "./intent";
 import { Resulting } from "./Resulting";
 
-interface Props {
+interface Props extends Known {
   draft: Draft;
-  endpoints: readonly Endpoint[];
   onChange: (draft: Draft) => void;
 }
 
-export function Browser({ draft, endpoints, onChange }: Props) {
+export function Browser({ draft, onChange, ...known }: Props) {
   return (
     <div className={classes.panes}>
-      <Pane end="source" endpoints={endpoints} chosen={draft.source} take={(source) => onChange({ ...draft, source })} />
-      <Pane end="destination" endpoints={endpoints} chosen={draft.destination} take={(destination) => onChange({ ...draft, destination })}>
+      <Pane end="source" known={known} chosen={draft.source} take={(source) => onChange({ ...draft, source })} />
+      <Pane end="destination" known={known} chosen={draft.destination} take={(destination) => onChange({ ...draft, destination })}>
         <Resulting source={draft.source} destination={draft.destination} />
       </Pane>
     </div>
@@ -40,8 +41,8 @@ function locationOf(end: End, endpoint: string, path: string): string {
   return `${endpoint}:${end === "source" ? path : join(path, "")}`;
 }
 
-function Pane(props: { end: End; endpoints: readonly Endpoint[]; chosen: string; take: (location: string) => void; children?: ReactNode }) {
-  const { end, endpoints, chosen, take } = props;
+function Pane(props: { end: End; known: Known; chosen: string; take: (location: string) => void; children?: ReactNode }) {
+  const { end, known, chosen, take } = props;
   const title = t(`form.${end}`);
   const start = splitLocation(chosen);
   const [endpoint, setEndpoint] = useState(start?.endpoint ?? "");
@@ -49,15 +50,12 @@ function Pane(props: { end: End; endpoints: readonly Endpoint[]; chosen: string;
   const names = path.split("/").filter((name) => name !== "");
   return (
     <section className={classes.pane} aria-label={title}>
-      <NativeSelect
+      <EndpointSelect
         label={title}
         value={endpoint}
-        data={[
-          { value: "", label: t("browse.choose") },
-          ...endpoints.map(({ id, online }) => ({ value: id, label: online ? id : t("browse.away", { id }), disabled: !online })),
-        ]}
-        onChange={(event) => {
-          setEndpoint(event.currentTarget.value);
+        known={known}
+        choose={(next) => {
+          setEndpoint(next);
           setPath("/");
         }}
       />

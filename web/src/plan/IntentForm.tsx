@@ -9,6 +9,7 @@ import { t } from "../i18n";
 import { TuningFields } from "../quality/TuningFields";
 import { ACTIONS, COMPARES, CONFLICTS, EMPTY, given, PRESERVES, VERIFIES, type Draft } from "./intent";
 import classes from "./IntentForm.module.css";
+import { useFound, type Known } from "./found";
 import { Resulting } from "./Resulting";
 
 interface Part {
@@ -16,7 +17,7 @@ interface Part {
   change: (part: Partial<Draft>) => void;
 }
 
-export function IntentForm({ draft, endpoints, onChange }: { draft: Draft; endpoints: readonly Endpoint[]; onChange: (draft: Draft) => void }) {
+export function IntentForm({ draft, onChange, ...places }: Known & { draft: Draft; onChange: (draft: Draft) => void }) {
   const change = (part: Partial<Draft>) => onChange({ ...draft, ...part });
   // What was set is seen; later it is opened and closed by hand alone.
   const [open] = useState(() => MORE.some((name) => JSON.stringify(draft[name]) !== JSON.stringify(EMPTY[name])));
@@ -36,7 +37,7 @@ export function IntentForm({ draft, endpoints, onChange }: { draft: Draft; endpo
           {t(`action.means.${draft.action}`)}
         </Text>
       </div>
-      <Locations draft={draft} endpoints={endpoints} change={change} />
+      <Locations draft={draft} places={places} change={change} />
       <Textarea label={t("form.include")} description={t("form.include.detail")} autosize value={draft.include} onChange={(event) => change({ include: event.currentTarget.value })} />
       <Textarea label={t("form.exclude")} description={t("form.exclude.detail")} autosize value={draft.exclude} onChange={(event) => change({ exclude: event.currentTarget.value })} />
       <NativeSelect
@@ -61,13 +62,23 @@ export function IntentForm({ draft, endpoints, onChange }: { draft: Draft; endpo
   );
 }
 
-function Locations({ draft, endpoints, change }: Part & { endpoints: readonly Endpoint[] }) {
-  const known = endpoints.map(({ id }) => id).join(", ");
+const NAMED = 100;
+
+function named(endpoints: readonly Endpoint[]): string {
+  return endpoints
+    .slice(0, NAMED)
+    .map(({ id }) => id)
+    .join(", ");
+}
+
+function Locations({ draft, places, change }: Part & { places: Known }) {
+  const sources = useFound(draft.source.split(":", 1)[0] ?? "", places);
+  const destinations = useFound(draft.destination.split(":", 1)[0] ?? "", places);
   return (
     <>
       <TextInput
         label={t("form.source")}
-        description={t("form.source.detail", { endpoints: known })}
+        description={t("form.source.detail", { endpoints: named(sources) })}
         value={draft.source}
         required
         onChange={(event) => change({ source: event.currentTarget.value })}
@@ -75,7 +86,7 @@ function Locations({ draft, endpoints, change }: Part & { endpoints: readonly En
       <div>
         <TextInput
           label={t("form.destination")}
-          description={t("form.destination.detail")}
+          description={places.more === true ? t("form.source.detail", { endpoints: named(destinations) }) : t("form.destination.detail")}
           value={draft.destination}
           required
           onChange={(event) => change({ destination: event.currentTarget.value })}

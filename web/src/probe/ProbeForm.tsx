@@ -1,31 +1,31 @@
 /** Ask for a probe: two endpoints, a path at each, and how much it may move. Its plan card comes next, as for a transfer. */
 
-import { Modal, NativeSelect, Text, TextInput } from "@mantine/core";
+import { Modal, Text, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import type { Endpoint } from "../api/schema";
 import { parseRate } from "../format/units";
 import { t } from "../i18n";
+import { EndpointSelect } from "../plan/EndpointSelect";
+import type { Known } from "../plan/found";
 import { given } from "../plan/intent";
 import { TuningFields } from "../quality/TuningFields";
 import { Act, Failure } from "../ui/basics";
 import { useStaying } from "../ui/staying";
 import { known, requestOf, secondsOf, sizeOf, USUAL, type Address, type Asked, type ProbeRequest } from "./asked";
 
-interface Props {
+interface Props extends Known {
   /** What the address asks for; nothing while no probe is asked for. */
   asked: Address | undefined;
-  endpoints: readonly Endpoint[];
   /** Why this person may not ask. */
   blocked: string | null;
   open: () => void;
   close: () => void;
 }
 
-export function ProbeForm({ asked, endpoints, blocked, open, close }: Props) {
-  const few = endpoints.length === 0 ? t("probe.form.noEndpoint") : null;
+export function ProbeForm({ asked, blocked, open, close, ...places }: Props) {
+  const few = places.endpoints.length === 0 ? t("probe.form.noEndpoint") : null;
   return (
     <>
       <Act variant="default" blocked={blocked ?? few} onClick={open}>
@@ -33,17 +33,17 @@ export function ProbeForm({ asked, endpoints, blocked, open, close }: Props) {
       </Act>
       {asked !== undefined && (
         <Modal opened onClose={close} title={t("probe.form.open")} closeButtonProps={{ "aria-label": t("action.close") }}>
-          <Form asked={asked} endpoints={endpoints} blocked={blocked} />
+          <Form asked={asked} places={places} blocked={blocked} />
         </Modal>
       )}
     </>
   );
 }
 
-function Form({ asked: address, endpoints, blocked }: Pick<Props, "endpoints" | "blocked"> & { asked: Address }) {
+function Form({ asked: address, places, blocked }: Pick<Props, "blocked"> & { asked: Address; places: Known }) {
   const navigate = useNavigate();
   const staying = useStaying();
-  const [asked, setAsked] = useState<Asked>(() => ({ ...USUAL, ...address, source: known(address.source, endpoints), destination: known(address.destination, endpoints) }));
+  const [asked, setAsked] = useState<Asked>(() => ({ ...USUAL, ...address, source: known(address.source, places), destination: known(address.destination, places) }));
   const change = (part: Partial<Asked>) => setAsked((old) => ({ ...old, ...part }));
   const plan = useMutation({
     mutationFn: (request: ProbeRequest) => answer(api.POST("/api/v1/plans", { body: request })),
@@ -60,9 +60,9 @@ function Form({ asked: address, endpoints, blocked }: Pick<Props, "endpoints" | 
       }}
     >
       <Text mb="sm">{t("probe.form.detail")}</Text>
-      <Where label={t("form.source")} value={asked.source} endpoints={endpoints} choose={(source) => change({ source })} />
+      <EndpointSelect mt="sm" label={t("form.source")} value={asked.source} known={places} choose={(source) => change({ source })} />
       <TextInput label={t("probe.form.read")} description={t("probe.form.read.detail")} value={asked.read} onChange={(event) => change({ read: event.currentTarget.value })} />
-      <Where label={t("form.destination")} value={asked.destination} endpoints={endpoints} choose={(destination) => change({ destination })} />
+      <EndpointSelect mt="sm" label={t("form.destination")} value={asked.destination} known={places} choose={(destination) => change({ destination })} />
       <TextInput label={t("probe.form.written")} description={t("probe.form.written.detail")} value={asked.written} onChange={(event) => change({ written: event.currentTarget.value })} />
       <TextInput
         label={t("probe.form.seconds")}
@@ -90,20 +90,5 @@ function Form({ asked: address, endpoints, blocked }: Pick<Props, "endpoints" | 
         {t("probe.form.plan")}
       </Act>
     </form>
-  );
-}
-
-function Where({ label, value, endpoints, choose }: { label: string; value: string; endpoints: readonly Endpoint[]; choose: (endpoint: string) => void }) {
-  return (
-    <NativeSelect
-      mt="sm"
-      label={label}
-      value={value}
-      data={[
-        { value: "", label: t("browse.choose") },
-        ...endpoints.map(({ id, online }) => ({ value: id, label: online ? id : t("browse.away", { id }), disabled: !online })),
-      ]}
-      onChange={(event) => choose(event.currentTarget.value)}
-    />
   );
 }

@@ -81,7 +81,7 @@ export function fromAddress(value: unknown): Address | undefined {
   return Object.fromEntries(FIELDS.map((name) => [name, text(Reflect.get(value, name))] as const).filter(([, said]) => said !== undefined));
 }
 
-/** The endpoint that a name of it means; nothing where none has it. */
-export function known(name: string | undefined, endpoints: readonly Endpoint[]): string {
-  return endpoints.find(({ id, aliases }) => id === name || aliases.includes(name ?? ""))?.id ?? "";
+/** The endpoint that a name of it means; nothing where none has it. Where these are not all, any name may be one's. */
+export function known(name: string | undefined, { endpoints, more = false }: { endpoints: readonly Endpoint[]; more?: boolean }): string {
+  return endpoints.find(({ id, aliases }) => id === name || aliases.includes(name ?? ""))?.id ?? (more ? (name ?? "") : "");
 }

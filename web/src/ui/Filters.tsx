@@ -20,7 +20,7 @@ export function Filters({ filter, placeholder, go }: Props) {
   const { find, since, until } = filter;
   return (
     <>
-      <Find find={find ?? ""} placeholder={placeholder} go={(next) => go({ find: next || undefined }, true)} />
+      <Find label={t("filter.find")} find={find ?? ""} placeholder={placeholder} go={(next) => go({ find: next || undefined }, true)} />
       <TextInput
         type="date"
         label={t("filter.since")}
@@ -40,7 +40,7 @@ export function Filters({ filter, placeholder, go }: Props) {
 }
 
 /** What is typed shows at once; the address, and with it the list, follows when typing rests. */
-function Find({ find, placeholder, go }: { find: string; placeholder: string; go: (find: string) => void }) {
+export function Find({ label, find, placeholder, go }: { label: string; find: string; placeholder: string; go: (find: string) => void }) {
   const [text, setText] = useState(find);
   const [seen, setSeen] = useState(find);
   const later = useDebouncedCallback(go, FIND_MS);
@@ -51,7 +51,7 @@ function Find({ find, placeholder, go }: { find: string; placeholder: string; go
   }
   return (
     <TextInput
-      label={t("filter.find")}
+      label={label}
       placeholder={placeholder}
       value={text}
       onChange={(event) => {

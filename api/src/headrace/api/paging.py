@@ -9,11 +9,13 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
 from headrace.api.errors import Code, ServiceError
 from headrace.client import models as m
+from headrace.guardrails import SealError, utc_text, utc_time
 
 _T = TypeVar("_T")
 _MOST: Final = 2**63 - 1
@@ -44,6 +46,29 @@ def number_after(after: str | None) -> int:
             Code.INVALID_REQUEST, f"`after` is `{after[:40]}`; give `next` of the page before", fields=("after",)
         )
     return int(after)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Where a page of a list by time goes on: after what was made then with this id, which may be gone by now."""
+
+    at: datetime
+    id: str
+
+    def __str__(self) -> str:
+        """Write it as `next`."""
+        return f"{utc_text(self.at)}.{self.id}"
+
+    @classmethod
+    def read(cls, after: str | None) -> "Moment | None":
+        """Read what a page before named; raises `invalid_request`."""
+        if after is None:
+            return None
+        at, _, id_ = after.rpartition(".")
+        try:
+            return cls(utc_time(at), id_)
+        except SealError as error:
+            raise made_up(after) from error
 
 
 AFTER_PLACE: Final = r"^([0-9]{1,18})\.([be])([0-9]{1,18})$"

@@ -244,9 +244,12 @@ class MemoryPeopleStore:
         """See `PeopleStore`."""
         return tuple(token for token in self._tokens.values() if token.person == person)[:MAX_TOKENS]
 
-    async def tokens_of_all(self) -> Sequence[TokenRecord]:
+    async def tokens_of_all(
+        self, *, after: tuple[datetime, str] | None = None, limit: int = MAX_PEOPLE
+    ) -> Sequence[TokenRecord]:
         """See `PeopleStore`."""
-        return tuple(self._tokens.values())[:MAX_PEOPLE]
+        found = sorted(self._tokens.values(), key=lambda token: (token.created, token.id))
+        return [one for one in found if after is None or (one.created, one.id) > after][: min(limit, MAX_PEOPLE)]
 
     async def touch_token(self, token: str, now: datetime) -> None:
         """See `PeopleStore`."""

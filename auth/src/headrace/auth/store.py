@@ -483,8 +483,13 @@ class PeopleStore(Protocol):
         """List a person's tokens, oldest first, at most 1,000."""
         ...
 
-    async def tokens_of_all(self) -> Sequence[TokenRecord]:
-        """List everybody's tokens, oldest first, at most 10,000."""
+    async def tokens_of_all(
+        self, *, after: tuple[datetime, str] | None = None, limit: int = 10_000
+    ) -> Sequence[TokenRecord]:
+        """List everybody's tokens, oldest first, at most `limit`: those after a time and id, if these are given.
+
+        What goes on after a token that is revoked meanwhile goes on where it was.
+        """
         ...
 
     async def touch_token(self, token: str, now: datetime) -> None:

@@ -125,15 +125,20 @@ class Tokens:
             raise AuthError(AuthCode.NOT_FOUND, "There is no such service account.")
         return scopes_of(record.roles)
 
-    async def of(self, by: Principal) -> Sequence[TokenRecord]:
-        """List one's own tokens."""
-        return await self._store.tokens_of(by.id)
+    async def of(
+        self, by: Principal, *, after: tuple[datetime, str] | None = None, limit: int = MAX_TOKENS_A_PERSON
+    ) -> Sequence[TokenRecord]:
+        """List at most `limit` of one's own tokens, oldest first, after a time and id if these are given."""
+        own = await self._store.tokens_of(by.id)
+        return [one for one in own if after is None or (one.created, one.id) > after][:limit]
 
-    async def of_all(self, by: Principal) -> Sequence[TokenRecord]:
-        """List everybody's tokens; raises `not_allowed`."""
+    async def of_all(
+        self, by: Principal, *, after: tuple[datetime, str] | None = None, limit: int = 10_000
+    ) -> Sequence[TokenRecord]:
+        """List at most `limit` of everybody's tokens, as one's own; raises `not_allowed`."""
         if Scope.ADMIN not in by.scopes:
             raise AuthError(AuthCode.NOT_ALLOWED, "Only an admin sees the tokens of others.")
-        return await self._store.tokens_of_all()
+        return await self._store.tokens_of_all(after=after, limit=limit)
 
     async def revoke(self, by: Principal, token: str) -> TokenRecord:
         """Revoke one's own token, or as an admin anybody's; raises `not_found`."""

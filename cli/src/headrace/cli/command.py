@@ -15,7 +15,7 @@ from rich.text import Text
 from headrace.cli.exits import Exit, exit_of
 from headrace.cli.spoken import mistake
 from headrace.client import HeadraceError, HttpHeadrace, login
-from headrace.client.models import Page, PolicyVersion, Problem, Proven
+from headrace.client.models import PolicyVersion, Problem, Proven
 from headrace.client.text import visible
 
 Json = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
@@ -176,16 +176,6 @@ def agreed(out: Out, question: str) -> bool:
         return True
     out.note("Nothing was done." if out.interactive else "Nothing was done: give --yes, or run this at a terminal.")
     return False
-
-
-async def whole_list(read: Callable[[str | None], Coroutine[Any, Any, Page[T]]]) -> Page[T]:
-    """Read a list to its end; `read` gives the page after a place."""
-    page = await read(None)
-    found = list(page)
-    while page.next is not None:
-        page = await read(page.next)
-        found += page
-    return Page(items=found)
 
 
 def _to_console(out: Out, address: str) -> None:

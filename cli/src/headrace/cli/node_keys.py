@@ -12,7 +12,8 @@ from headrace.cli.command import Command, Json, Yes, agreed, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.plugins import GROUP, Deferred, installed
 from headrace.cli.quantities import as_flag, span_s
-from headrace.client import HeadraceError
+from headrace.cli.whom import MOST
+from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
 
 
@@ -44,7 +45,7 @@ def ca_list(*, json: Json = False) -> None:
     """List every node's key, with the SPKI pin by which other tools know it."""
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.nodes())
+        found = command.wait(whole_list(partial(command.headrace.nodes, limit=MOST)))
         rows = ((n.name, n.state, n.key, n.pin, local_time(n.enrolled) if n.enrolled else "") for n in found)
         if found:
             command.out.show(table(("node", "state", "key", "pin", "since"), rows))
@@ -106,7 +107,7 @@ def _end(
     as_json: bool,
 ) -> None:
     def work(command: Command) -> Exit:
-        known = command.wait(command.headrace.nodes())
+        known = command.wait(whole_list(partial(command.headrace.nodes, limit=MOST)))
         if all(node not in {one.id, one.name, one.key} for one in known):
             detail = f"There is no node `{node}`: `headrace ca list` names them."
             raise HeadraceError(m.Problem(title="Not found", status=404, code="unknown_node", detail=detail))

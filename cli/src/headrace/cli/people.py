@@ -16,8 +16,8 @@ from headrace.cli.card import age, local_time, table
 from headrace.cli.command import Command, Json, agreed, misused, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
-from headrace.cli.whom import Whom, Whose, everybody, id_of, person_called, told_apart
-from headrace.client import HeadraceError, HttpHeadrace
+from headrace.cli.whom import MOST, Whom, Whose, everybody, id_of, person_called, told_apart
+from headrace.client import HeadraceError, HttpHeadrace, whole_list
 from headrace.client import login as saved
 from headrace.client import models as m
 from headrace.client.text import visible
@@ -640,7 +640,7 @@ def token_list(
     """List your API tokens."""
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.tokens(everybody=everybody))
+        found = command.wait(whole_list(partial(command.headrace.tokens, everybody=everybody, limit=MOST)))
         rows = (
             (t.id, t.name, ", ".join(t.scopes), t.agent or "", local_time(t.expires), age(t.last_used)) for t in found
         )
@@ -672,7 +672,7 @@ def token_revoke(
 
 def _token_begun_by(command: Command, text: str) -> str:
     """Return the id of one's own token that begins so, or for administrators of anybody's."""
-    own = command.wait(command.headrace.tokens())
+    own = command.wait(whole_list(command.headrace.tokens))
     whole = begun_by(own, text, "tokens")
     called = [one.id for one in own if one.name == text]
     if whole == text and called:
@@ -680,7 +680,8 @@ def _token_begun_by(command: Command, text: str) -> str:
         raise HeadraceError(m.Problem(title="A name", status=422, code="invalid_request", detail=detail))
     if whole == text:
         try:
-            return begun_by(command.wait(command.headrace.tokens(everybody=True)), text, "tokens")
+            everybodys = command.wait(whole_list(partial(command.headrace.tokens, everybody=True, limit=MOST)))
+            return begun_by(everybodys, text, "tokens")
         except HeadraceError as error:
             if error.problem.status != HTTPStatus.FORBIDDEN:
                 raise

@@ -8,10 +8,11 @@ from typing import Annotated, Final
 import typer
 
 from headrace.cli.card import age, local_time, table
-from headrace.cli.command import Command, Json, Yes, agreed, note_obstacles, proven, run, say_proposed, whole_list
+from headrace.cli.command import Command, Json, Yes, agreed, note_obstacles, proven, run, say_proposed
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
-from headrace.client import HeadraceError
+from headrace.cli.whom import MOST
+from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
 from headrace.client.text import byte_size, plural, visible
 
@@ -65,13 +66,25 @@ endpoints = typer.Typer(
 
 
 @endpoints.callback()
-def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
+def endpoints_list(
+    ctx: typer.Context,
+    *,
+    find: Annotated[
+        str, typer.Option(metavar="TEXT", help="Only those with this text in an id, an alias, the root or the node.")
+    ] = "",
+    label: Annotated[
+        str, typer.Option(metavar="NAME[=VALUE]", help="Only those with this label, like site=north.")
+    ] = "",
+    node: Annotated[str, typer.Option(metavar="NODE", help="Only those of this node (name, id or key).")] = "",
+    json: Json = False,
+) -> None:
     """List the places data can be in: name them as ENDPOINT:/PATH; label one."""
     if ctx.invoked_subcommand is not None:
         return
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.endpoints())
+        read = partial(command.headrace.endpoints, limit=MOST, q=find, label=label, node=node)
+        found = command.wait(whole_list(read))
         rows = (
             (
                 e.id,
@@ -86,6 +99,8 @@ def endpoints_list(ctx: typer.Context, *, json: Json = False) -> None:
         if found:
             command.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
             command.out.note("`free` is as of when each node attached: a plan measures it anew.")
+        elif find or label or node:
+            command.out.say("There are no such endpoints.")
         else:
             command.out.say(
                 "There are no endpoints that you may see. A node that joins brings its roots: see `headrace nodes`."
@@ -118,7 +133,8 @@ def endpoints_label(
         raise typer.BadParameter(message)
 
     def work(command: Command) -> None:
-        known = next((e for e in command.wait(command.headrace.endpoints()) if endpoint in {e.id, *e.aliases}), None)
+        those = command.wait(whole_list(partial(command.headrace.endpoints, limit=MOST, q=endpoint)))
+        known = next((e for e in those if endpoint in {e.id, *e.aliases}), None)
         had: Mapping[str, str] = {}
         if known is not None:
             had = known.folder_labels.get(path, {}) if path else known.labels
@@ -220,7 +236,7 @@ def nodes_list(ctx: typer.Context, *, json: Json = False) -> None:
         return
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.nodes())
+        found = command.wait(whole_list(partial(command.headrace.nodes, limit=MOST)))
         rows = (
             (n.name, n.id, n.state, ", ".join(n.roots), str(n.running_transfers), age(n.last_seen), n.detail)
             for n in found
@@ -256,7 +272,7 @@ def policy_list(*, json: Json = False) -> None:
     """List the policy's versions."""
 
     def work(command: Command) -> None:
-        found = command.wait(whole_list(lambda after: command.headrace.policies(after=after)))
+        found = command.wait(whole_list(command.headrace.policies))
         rows = (_policy_row(p) for p in found)
         command.out.show(table(("version", "state", "author", "published by", "made", "note"), rows))
         note_obstacles(command, found)
@@ -278,7 +294,7 @@ def policy_show(
     """Show a version's text."""
 
     def work(command: Command) -> Exit | None:
-        for found in command.wait(whole_list(lambda after: command.headrace.policies(after=after))):
+        for found in command.wait(whole_list(command.headrace.policies)):
             if found.version == version or (version is None and found.state == "active"):
                 for line in found.text.splitlines():
                     command.out.say(line)

@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 import typer
 
 from headrace.cli.card import local_time, quota_rows, table
-from headrace.cli.command import Command, Json, note_obstacles, proven, run, say_proposed, whole_list
+from headrace.cli.command import Command, Json, note_obstacles, proven, run, say_proposed
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, moment_ahead
 from headrace.cli.transfers import Reason, TransferName, control
-from headrace.client import HeadraceError
+from headrace.cli.whom import MOST
+from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
 from headrace.client.text import bit_rate, plural, visible
 
@@ -39,7 +40,7 @@ def quotas(ctx: typer.Context, *, json: Json = False) -> None:
         return
 
     def work(command: Command) -> None:
-        found = command.wait(command.headrace.quotas())
+        found = command.wait(whole_list(partial(command.headrace.quotas, limit=MOST)))
         if not found:
             command.out.say("No quota concerns you.")
         else:
@@ -151,7 +152,7 @@ def qos_history(*, json: Json = False) -> None:
     """List the versions of links, classes and calendars."""
 
     def work(command: Command) -> None:
-        found = command.wait(whole_list(lambda after: command.headrace.qos_versions(after=after)))
+        found = command.wait(whole_list(command.headrace.qos_versions))
         rows = (
             (
                 one.version,
@@ -208,7 +209,7 @@ def qos_diff(
 
 
 def _version(command: Command, version: str | None) -> m.QosVersion:
-    for found in command.wait(whole_list(lambda after: command.headrace.qos_versions(after=after))):
+    for found in command.wait(whole_list(command.headrace.qos_versions)):
         if found.version == version or (version is None and found.state == "active"):
             return found
     detail = f"There is no version {version or 'in force'}: see `headrace qos history`."

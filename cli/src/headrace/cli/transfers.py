@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +15,15 @@ from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.following import counted_line, ended, follow, show_failed
 from headrace.cli.quantities import as_flag, rate_bps
-from headrace.client import END_STATES
+from headrace.cli.whom import MOST
+from headrace.client import END_STATES, whole_list
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, sentence
 
 TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")]
 _LINES = 20
+_NAMED = 20
+"""Endpoints that an error names."""
 _WIDTH = 40
 Reason = Annotated[str, typer.Option(help="For the record.")]
 
@@ -95,11 +99,13 @@ def status(  # noqa: PLR0913 - one parameter a flag
 def _known(command: Command, endpoint: str, person: str) -> Exit | None:
     """Say of an empty list what was asked for that there is not; only those who administrate know who there is."""
     if endpoint:
-        there = [name for one in command.wait(command.headrace.endpoints()) for name in (one.id, *one.aliases)]
-        if endpoint.casefold() not in {name.casefold() for name in there}:
-            command.out.note(
-                f"There is no endpoint `{endpoint}` that you may see; there are {', '.join(there) or 'none'}.", "red"
-            )
+        alike = command.wait(whole_list(partial(command.headrace.endpoints, limit=MOST, q=endpoint)))
+        if endpoint.casefold() not in {name.casefold() for one in alike for name in (one.id, *one.aliases)}:
+            first = command.wait(command.headrace.endpoints(limit=_NAMED))
+            there = [name for one in first for name in (one.id, *one.aliases)]
+            more = " and more (`headrace endpoints`)" if first.next is not None else ""
+            said = f"There is no endpoint `{endpoint}` that you may see; there are {', '.join(there) or 'none'}{more}."
+            command.out.note(said, "red")
             return Exit.FAILED
     if person:
         command.out.note(f"`{person}` may be nobody here, or somebody whose transfers you may not see.")

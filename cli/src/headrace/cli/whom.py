@@ -2,17 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Final
 
 import typer
 
-from headrace.cli.command import Command, whole_list
-from headrace.client import HeadraceError
+from headrace.cli.command import Command
+from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
 
-MAX_PEOPLE: Final = 1000
-"""People in one page of the list."""
+MOST: Final = 1000
+"""As many as a page of a list of people, endpoints, nodes or tokens holds."""
 _MAX_LISTED: Final = 10
 _IDS: Final = "pn_"
 """What the ids of people begin with."""
@@ -23,7 +24,7 @@ Whose = Annotated[str | None, typer.Option(help="Whose, by id or name (administr
 
 def everybody(command: Command) -> m.Page[m.Person]:
     """List all people and service accounts."""
-    return command.wait(whole_list(lambda after: command.headrace.people(limit=MAX_PEOPLE, after=after)))
+    return command.wait(whole_list(partial(command.headrace.people, limit=MOST)))
 
 
 def person_called(command: Command, text: str) -> m.Person | None:

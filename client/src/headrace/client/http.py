@@ -262,9 +262,12 @@ class HttpHeadrace:
 
     # -- endpoints, nodes --
 
-    async def endpoints(self) -> m.Page[m.Endpoint]:
+    async def endpoints(
+        self, *, limit: int = 200, after: str | None = None, q: str = "", label: str = "", node: str = ""
+    ) -> m.Page[m.Endpoint]:
         """As in the port."""
-        return await self._wire.get(m.Page[m.Endpoint], "endpoints")
+        query: _Query = {"limit": limit, "after": after, "q": q or None, "label": label or None, "node": node or None}
+        return await self._wire.get(m.Page[m.Endpoint], "endpoints", query=query)
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""
@@ -281,9 +284,9 @@ class HttpHeadrace:
         query = {"path": path, "after": after, "limit": limit}
         return await self._wire.get(m.FolderPage, f"endpoints/{segment(endpoint)}/browse", query=query)
 
-    async def nodes(self) -> m.Page[m.Node]:
+    async def nodes(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.Node]:
         """As in the port."""
-        return await self._wire.get(m.Page[m.Node], "nodes")
+        return await self._wire.get(m.Page[m.Node], "nodes", query={"limit": limit, "after": after})
 
     async def node_host(self, node: str, *, to: str | None = None) -> m.NodeHost:
         """As in the port."""
@@ -338,9 +341,9 @@ class HttpHeadrace:
         """As in the port."""
         await self._wire.delete(f"site/halt/{segment(halt)}")
 
-    async def quotas(self) -> m.Page[m.QuotaUse]:
+    async def quotas(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.QuotaUse]:
         """As in the port."""
-        return await self._wire.get(m.Page[m.QuotaUse], "quotas")
+        return await self._wire.get(m.Page[m.QuotaUse], "quotas", query={"limit": limit, "after": after})
 
     async def halts(self) -> m.Page[m.Halt]:
         """As in the port."""
@@ -541,9 +544,10 @@ class HttpHeadrace:
         whose = f"people/{segment(person)}/" if person else ""
         await self._wire.delete(f"{whose}sessions/{segment(session)}")
 
-    async def tokens(self, *, everybody: bool = False) -> m.Page[m.Token]:
+    async def tokens(self, *, everybody: bool = False, limit: int = 200, after: str | None = None) -> m.Page[m.Token]:
         """As in the port."""
-        return await self._wire.get(m.Page[m.Token], "tokens", query={"everybody": everybody})
+        query = {"everybody": everybody, "limit": limit, "after": after}
+        return await self._wire.get(m.Page[m.Token], "tokens", query=query)
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""

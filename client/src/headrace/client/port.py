@@ -213,8 +213,14 @@ class Headrace(Protocol):
         """Yield the per-file list (files.jsonl) whose digest the receipt's statements hold, in chunks."""
         ...
 
-    async def endpoints(self) -> m.Page[m.Endpoint]:
-        """List the endpoints the caller may know of."""
+    async def endpoints(
+        self, *, limit: int = 200, after: str | None = None, q: str = "", label: str = "", node: str = ""
+    ) -> m.Page[m.Endpoint]:
+        """List the endpoints by id; `limit` is at most 1000, `after` is `next` of the page before.
+
+        Narrowed to those with the text `q` in their id, an alias, the root or the node's name, with a label
+        (`class=restricted`, or `class` with any value), of a `node` (id, name or key). `whole_list` reads all.
+        """
         ...
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
@@ -229,8 +235,8 @@ class Headrace(Protocol):
         """List one folder of an endpoint, ordered by name; `limit` is at most 1000."""
         ...
 
-    async def nodes(self) -> m.Page[m.Node]:
-        """List the nodes and whether they are attached."""
+    async def nodes(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.Node]:
+        """List the nodes by name and whether they are attached; `limit` and `after` as of `endpoints`."""
         ...
 
     async def node_host(self, node: str, *, to: str | None = None) -> m.NodeHost:
@@ -276,12 +282,15 @@ class Headrace(Protocol):
         """Release a halt; what waited for it goes on."""
         ...
 
-    async def quotas(self) -> m.Page[m.QuotaUse]:
-        """List the quotas that concern the caller, and those of places; operators, auditors and admins see all."""
+    async def quotas(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.QuotaUse]:
+        """List the quotas that concern the caller, and those of places; operators, auditors and admins see all.
+
+        `limit` and `after` as of `endpoints`.
+        """
         ...
 
     async def halts(self) -> m.Page[m.Halt]:
-        """List what is halted, the newest first."""
+        """List what is halted, the newest first: all of it, as people halt and release one by one."""
         ...
 
     async def policies(self, *, after: str | None = None) -> m.Page[m.PolicyVersion]:
@@ -297,7 +306,7 @@ class Headrace(Protocol):
         ...
 
     async def policy_needs(self) -> m.Page[m.PolicyNeed]:
-        """List what rules can be made for from a few values."""
+        """List what rules can be made for from a few values: all of it, which the program holds."""
         ...
 
     async def guided_rules(self, asked: m.GuidedRequest) -> m.GuidedRules:
@@ -428,7 +437,7 @@ class Headrace(Protocol):
         ...
 
     async def passkeys(self, *, person: str | None = None) -> m.Page[m.Passkey]:
-        """List the caller's passkeys, or as an administrator a person's, oldest first."""
+        """List the caller's passkeys, or as an administrator a person's, oldest first: all, as nobody has over 20."""
         ...
 
     async def begin_passkey(self, proof: m.Proven | None = None) -> m.PasskeyChallenge:
@@ -448,15 +457,18 @@ class Headrace(Protocol):
         ...
 
     async def sessions(self, *, person: str | None = None) -> m.Page[m.OpenSession]:
-        """List the caller's sessions, or as an administrator a person's, the newest first."""
+        """List the caller's open sessions, or as an administrator a person's: the newest 1,000 that are still good."""
         ...
 
     async def end_session(self, session: str, *, person: str | None = None) -> None:
         """End one of the caller's sessions, or as an administrator one of a person's."""
         ...
 
-    async def tokens(self, *, everybody: bool = False) -> m.Page[m.Token]:
-        """List the caller's API tokens, or as an administrator everybody's, without their secrets."""
+    async def tokens(self, *, everybody: bool = False, limit: int = 200, after: str | None = None) -> m.Page[m.Token]:
+        """List the caller's API tokens, or as an administrator everybody's, oldest first, without their secrets.
+
+        `limit` and `after` as of `endpoints`.
+        """
         ...
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Final, TypeVar
 
@@ -22,7 +23,7 @@ from mcp.types import (
 from pydantic import AnyHttpUrl, BaseModel
 from starlette.applications import Starlette
 
-from headrace.client import Headrace, HeadraceError
+from headrace.client import Headrace, HeadraceError, each
 from headrace.client.text import visible
 from headrace.mcp_server.tools import PortFor, Tools, all_tools, public_message
 from headrace.mcp_server.views import EndpointPage, TransferView
@@ -39,7 +40,8 @@ INSTRUCTIONS: Final = (
 T = TypeVar("T")
 
 _MAX_COMPLETIONS: Final = 100
-_MAX_LISTED: Final = 200
+_MAX_SEARCHED: Final = 200
+"""Letters that a search for endpoints takes."""
 _NOT_FOUND: Final = 404
 
 
@@ -111,8 +113,8 @@ def _add_resources(server: MCPServer[Any], tools: Tools) -> None:
 
     @server.resource("headrace://endpoints", title="Endpoints", mime_type=json_type)
     async def endpoints() -> str:
-        """List the storage places the person may name."""
-        return _json(EndpointPage.of(await _found(tools, lambda port: port.endpoints()), after=None, limit=_MAX_LISTED))
+        """List the first 200 storage places the person may name; the tool `list_endpoints` goes on and searches."""
+        return _json(EndpointPage.of(await _found(tools, lambda port: port.endpoints()), first=True))
 
     @server.resource("headrace://plans/{plan_id}", title="A plan", mime_type=json_type)
     async def plan(plan_id: str) -> str:
@@ -162,8 +164,7 @@ def _add_completions(server: MCPServer[Any], tools: Tools) -> None:
     ) -> Completion | None:
         match argument.name:
             case "endpoint" | "source" | "destination":
-                known = await _found(tools, lambda port: port.endpoints())
-                names = sorted({name for endpoint in known for name in (endpoint.id, *endpoint.aliases)})
+                names = await _found(tools, lambda port: _endpoint_names(port, argument.value))
             case "plan_id":
                 names = [plan.id for plan in await _found(tools, lambda port: port.plans(limit=_MAX_COMPLETIONS))]
             case "transfer_id":
@@ -174,8 +175,21 @@ def _add_completions(server: MCPServer[Any], tools: Tools) -> None:
                 return None
         fitting = [visible(name) for name in names if name.startswith(argument.value)]
         return Completion(
-            values=fitting[:_MAX_COMPLETIONS], total=len(fitting), has_more=len(fitting) > _MAX_COMPLETIONS
+            values=fitting[:_MAX_COMPLETIONS],
+            # Of more than are answered, nobody has counted all.
+            total=len(fitting) if len(fitting) <= _MAX_COMPLETIONS else None,
+            has_more=len(fitting) > _MAX_COMPLETIONS,
         )
+
+
+async def _endpoint_names(port: Headrace, begins: str) -> list[str]:
+    """Return ids and aliases that begin so, in order: one more than are answered, if there are so many."""
+    names = set[str]()
+    async for endpoint in each(partial(port.endpoints, q=begins[:_MAX_SEARCHED])):
+        names.update(name for name in (endpoint.id, *endpoint.aliases) if name.startswith(begins))
+        if len(names) > _MAX_COMPLETIONS:
+            break
+    return sorted(names)
 
 
 async def _found(tools: Tools, call: Callable[[Headrace], Awaitable[T]]) -> T:

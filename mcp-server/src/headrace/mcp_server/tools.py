@@ -54,6 +54,12 @@ Project = Annotated[
 ]
 Limit = Annotated[int, Field(ge=1, le=200, description="How many to list.")]
 After = Annotated[str | None, Field(description="`next_after` of the page before.", max_length=1000)]
+EndpointText = Annotated[
+    str, Field(description="Only those with this text in an id, an alias, the root or the node's name.", max_length=200)
+]
+EndpointLabel = Annotated[
+    str, Field(description="Only those with this label: `name=value`, or a name.", max_length=250)
+]
 
 
 @asynccontextmanager
@@ -103,10 +109,18 @@ class Tools:
         """Show a plan."""
         return PlanCard.of(plan, self.where(plan.id))
 
-    async def list_endpoints(self, after: After = None, limit: Limit = PAGE) -> EndpointPage:
-        """List the storage places the person may name: ids, aliases, whether they are online, labels."""
+    async def list_endpoints(
+        self, q: EndpointText = "", label: EndpointLabel = "", after: After = None, limit: Limit = PAGE
+    ) -> EndpointPage:
+        """List the storage places the person may name: ids, aliases, whether they are online, labels.
+
+        There may be thousands: narrow by `q` or `label` before you ask for the next page.
+        """
         async with public_errors():
-            return EndpointPage.of(await (await self.port()).endpoints(), after, limit)
+            port = await self.port()
+            return EndpointPage.of(
+                await port.endpoints(q=q, label=label, after=after, limit=limit), first=after is None
+            )
 
     async def browse_endpoint(
         self,

@@ -74,23 +74,24 @@ class EndpointPage(View):
     next_after: str | None
 
     @classmethod
-    def of(cls, known: m.Page[m.Endpoint], after: str | None, limit: int) -> "EndpointPage":
-        """Show a page of all known endpoints, ordered by id."""
-        rest = sorted((e for e in known if after is None or e.id > after), key=lambda endpoint: endpoint.id)
-        offline = sum(not endpoint.online for endpoint in known)
-        count = plural(len(known), "endpoint") + (f", {offline} of them offline" if offline else "")
+    def of(cls, page: m.Page[m.Endpoint], *, first: bool) -> "EndpointPage":
+        """Show a page of endpoints, the first of its list or a later one."""
+        offline = sum(not endpoint.online for endpoint in page)
+        whole = first and page.next is None
+        count = plural(len(page), "endpoint") + ("" if whole else " on this page")
         return cls(
-            summary=count + _named(rest[:limit], len(known)),
-            endpoints=[EndpointView.of(endpoint) for endpoint in rest[:limit]],
-            next_after=rest[limit - 1].id if len(rest) > limit else None,
+            summary=count + (f", {offline} of them offline" if offline else "") + _named(page),
+            endpoints=[EndpointView.of(endpoint) for endpoint in page],
+            next_after=page.next,
         )
 
 
-def _named(shown: list[m.Endpoint], count: int) -> str:
-    """Name endpoints behind their `count`, as many as can be listened to."""
-    names = ", ".join(quoted(one.id) + ("" if one.online else " (offline)") for one in shown[:MAX_NAMED])
-    more = " and more" if shown[MAX_NAMED:] else ""
-    return f"{': ' if len(shown) == count else '; of these here: '}{names}{more}." if names else "."
+def _named(page: m.Page[m.Endpoint]) -> str:
+    """Name the endpoints of a page, as many as can be listened to, and say whether there are more pages."""
+    names = ", ".join(quoted(one.id) + ("" if one.online else " (offline)") for one in page.items[:MAX_NAMED])
+    more = " and more" if page.items[MAX_NAMED:] else ""
+    follows = " More follow on the next page." if page.next is not None else ""
+    return f": {names}{more}.{follows}" if names else "."
 
 
 class EntryView(View):

@@ -30,6 +30,7 @@ export const asking = {
   "browse.becomes.contents": "What is in {source} will be in {where}",
   "browse.choose": "Choose an endpoint",
   "browse.chosen": "Chosen:",
+  "browse.find": "Search: {end}",
   "browse.empty": "This folder is empty.",
   "browse.entries": "What is in {where}",
   "browse.intoFolder": "Copy into this folder",

@@ -17,6 +17,7 @@ from headrace.api.planning.found import Found
 from headrace.api.planning.whose import Narrowing
 from headrace.api.private_words import without_private_words
 from headrace.api.problems import problem_of
+from headrace.api.sites.endpoint_pages import Sought
 from headrace.client import HeadraceError
 from headrace.client import models as m
 from headrace.client.port import Order
@@ -271,10 +272,13 @@ class Acting:
 
     # -- endpoints, nodes --
 
-    async def endpoints(self) -> m.Page[m.Endpoint]:
+    async def endpoints(
+        self, *, limit: int = 200, after: str | None = None, q: str = "", label: str = "", node: str = ""
+    ) -> m.Page[m.Endpoint]:
         """As in the port."""
         async with self._may("endpoints") as caller:
-            return m.Page(items=await self._do.endpoints.list(caller))
+            sought = Sought(text=q, label=label, node=node)
+            return await self._do.endpoints.page(caller, sought, after=after, limit=_page(limit, MAX_LONG_PAGE))
 
     async def update_endpoint(self, endpoint: str, update: m.EndpointUpdate) -> m.Endpoint:
         """As in the port."""
@@ -298,10 +302,11 @@ class Acting:
             limit = _page(limit, MAX_LONG_PAGE)
             return await self._do.locations.browse(caller, endpoint, path, after=after, limit=limit)
 
-    async def nodes(self) -> m.Page[m.Node]:
+    async def nodes(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.Node]:
         """As in the port."""
         async with self._may("nodes"):
-            return m.Page(items=await self._do.nodes.list(self._do.scheduler.running_by_node()))
+            running = self._do.scheduler.running_by_node()
+            return await self._do.nodes.page(running, after=after, limit=_page(limit, MAX_LONG_PAGE))
 
     async def node_host(self, node: str, *, to: str | None = None) -> m.NodeHost:
         """As in the port."""
@@ -365,10 +370,10 @@ class Acting:
         async with self._may("release_halt") as caller:
             await self._do.halts.release(caller, halt)
 
-    async def quotas(self) -> m.Page[m.QuotaUse]:
+    async def quotas(self, *, limit: int = 200, after: str | None = None) -> m.Page[m.QuotaUse]:
         """As in the port."""
         async with self._may("quotas") as caller:
-            return m.Page(items=await self._do.quotas.show(caller))
+            return await self._do.quotas.page(caller, after=after, limit=_page(limit, MAX_LONG_PAGE))
 
     async def halts(self) -> m.Page[m.Halt]:
         """As in the port."""
@@ -599,10 +604,11 @@ class Acting:
         async with self._may("end_session") as caller:
             await self._do.people.end_session(caller, session, person)
 
-    async def tokens(self, *, everybody: bool = False) -> m.Page[m.Token]:
+    async def tokens(self, *, everybody: bool = False, limit: int = 200, after: str | None = None) -> m.Page[m.Token]:
         """As in the port."""
         async with self._may("tokens") as caller:
-            return m.Page(items=await self._do.people.tokens(caller, everybody=everybody))
+            limit = _page(limit, MAX_LONG_PAGE)
+            return await self._do.people.tokens(caller, everybody=everybody, after=after, limit=limit)
 
     async def create_token(self, request: m.TokenRequest) -> m.Token:
         """As in the port."""

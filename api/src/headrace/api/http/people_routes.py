@@ -233,9 +233,11 @@ async def end_session_of(port: Port, person: Id, session: Id) -> None:
 
 
 @router.get("/tokens")
-async def tokens(port: Port, *, everybody: bool = False) -> m.Page[m.Token]:
-    """List the caller's API tokens, or as an administrator everybody's, without their secrets."""
-    return await port.tokens(everybody=everybody)
+async def tokens(
+    port: Port, *, everybody: bool = False, limit: LongPage = 200, after: LastId = None
+) -> m.Page[m.Token]:
+    """List the caller's API tokens, or as an administrator everybody's, oldest first, without their secrets."""
+    return await port.tokens(everybody=everybody, limit=limit, after=after)
 
 
 @router.post("/tokens", status_code=201)

@@ -14,9 +14,22 @@ router = APIRouter(tags=["site"])
 
 
 @router.get("/endpoints")
-async def endpoints(port: Port) -> m.Page[m.Endpoint]:
-    """List the endpoints."""
-    return await port.endpoints()
+async def endpoints(  # noqa: PLR0913 - each narrows the page
+    port: Port,
+    *,
+    limit: LongPage = 200,
+    after: LastId = None,
+    q: Annotated[
+        str,
+        Query(max_length=200, description="only those with this text in an id, an alias, the root or the node's name"),
+    ] = "",
+    label: Annotated[
+        str, Query(max_length=250, description="only those with this label: `name=value`, or a name")
+    ] = "",
+    node: Annotated[str, Query(max_length=200, description="only those of this node (id, name or key)")] = "",
+) -> m.Page[m.Endpoint]:
+    """List the endpoints by id, page by page: `after` is `next` of the page before."""
+    return await port.endpoints(limit=limit, after=after, q=q, label=label, node=node)
 
 
 @router.patch("/endpoints/{endpoint}")
@@ -44,9 +57,9 @@ async def browse(
 
 
 @router.get("/nodes")
-async def nodes(port: Port) -> m.Page[m.Node]:
-    """List the nodes and whether they are attached."""
-    return await port.nodes()
+async def nodes(port: Port, limit: LongPage = 200, after: LastId = None) -> m.Page[m.Node]:
+    """List the nodes by name, page by page, and whether they are attached."""
+    return await port.nodes(limit=limit, after=after)
 
 
 @router.get("/nodes/{node}/host")
@@ -113,14 +126,18 @@ async def release_halt(port: Port, halt: Id) -> None:
 
 @router.get("/site/halts")
 async def halts(port: Port) -> m.Page[m.Halt]:
-    """List what is halted, the newest first."""
+    """List what is halted, the newest first: all of it, as people halt and release one by one."""
     return await port.halts()
 
 
 @router.get("/quotas")
-async def quotas(port: Port) -> m.Page[m.QuotaUse]:
+async def quotas(
+    port: Port,
+    limit: LongPage = 200,
+    after: Annotated[str | None, Query(max_length=1200, description="`next` of the page before")] = None,
+) -> m.Page[m.QuotaUse]:
     """List the quotas that concern the caller, and those of places; operators, auditors and administrators see all."""
-    return await port.quotas()
+    return await port.quotas(limit=limit, after=after)
 
 
 @router.get("/policies")
@@ -143,7 +160,7 @@ async def simulate_policy(port: Port, body: m.PolicyText) -> m.PolicySimulation:
 
 @router.get("/policies/needs")
 async def policy_needs(port: Port) -> m.Page[m.PolicyNeed]:
-    """List what rules can be made for from a few values."""
+    """List what rules can be made for from a few values: all of it, which the program holds."""
     return await port.policy_needs()
 
 

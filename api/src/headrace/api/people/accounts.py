@@ -17,7 +17,7 @@ from headrace.api.core import Core
 from headrace.api.data_folder import BOOTSTRAP_LINK
 from headrace.api.durable import place_in_words, sync_folder
 from headrace.api.errors import Code, ServiceError
-from headrace.api.paging import page_of
+from headrace.api.paging import Moment, page_of
 from headrace.api.people.issuers import check_bindings, check_link, issuers_here
 from headrace.api.people.proofs import Proofs, assertion, challenge_view
 from headrace.api.store_trouble import Trouble, trouble_of
@@ -456,11 +456,13 @@ class People:
             theirs[identity.person].append(identity)
         return theirs
 
-    async def tokens(self, caller: Caller, *, everybody: bool) -> list[m.Token]:
-        """Return one's own tokens, or everybody's."""
-        tokens = self._auth.tokens
-        found = await (tokens.of_all(caller.principal) if everybody else tokens.of(caller.principal))
-        return [_token(record) for record in found]
+    async def tokens(self, caller: Caller, *, everybody: bool, after: str | None, limit: int) -> m.Page[m.Token]:
+        """List one's own tokens, or everybody's, oldest first."""
+        tokens, place = self._auth.tokens, Moment.read(after)
+        listed = tokens.of_all if everybody else tokens.of
+        found = await listed(caller.principal, after=(place.at, place.id) if place else None, limit=limit + 1)
+        page = page_of(found, limit, lambda record: Moment(record.created, record.id))
+        return m.Page(items=[_token(record) for record in page], next=page.next)
 
     async def create_token(self, caller: Caller, request: m.TokenRequest) -> m.Token:
         """Make a token; its secret is shown once."""

@@ -404,9 +404,16 @@ class SqlPeopleStore:
         async with self._database.read() as tx:
             return [_token(row) for row in await tx.scalars(query.limit(_MAX_TOKENS))]
 
-    async def tokens_of_all(self) -> Sequence[TokenRecord]:
+    async def tokens_of_all(
+        self, *, after: tuple[datetime, str] | None = None, limit: int = MAX_PEOPLE
+    ) -> Sequence[TokenRecord]:
         """As in the port."""
-        query = select(TokenRow).order_by(TokenRow.created, TokenRow.id).limit(MAX_PEOPLE)
+        query = select(TokenRow).order_by(TokenRow.created, TokenRow.id).limit(min(limit, MAX_PEOPLE))
+        if after is not None:
+            created, last = after
+            # The first condition is what an index begins at: SQLite and PostgreSQL find no range in an `or`.
+            same = or_(TokenRow.created > created, TokenRow.id > last)
+            query = query.where(TokenRow.created >= created, same)
         async with self._database.read() as tx:
             return [_token(row) for row in await tx.scalars(query)]
 

@@ -1,6 +1,5 @@
 """Whose plans and transfers a list shows: of an endpoint or a label, of a person, of an assistant, of a project."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -8,6 +7,7 @@ from typing import Final
 from sqlalchemy import ColumnElement, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
+from headrace.api.sites.endpoint_pages import labelled
 from headrace.api.store import Tx
 from headrace.api.store.names import people_named
 from headrace.api.store.tables_site import EndpointNameRow, EndpointRow
@@ -37,8 +37,8 @@ class Narrowing:
             named = select(EndpointNameRow.endpoint).where(EndpointNameRow.name_key == self.endpoint.casefold())
             ends.append(tuple(await tx.scalars(named)))
         if self.label:
-            labels = await tx.execute(select(EndpointRow.pk, EndpointRow.labels).order_by(EndpointRow.pk))
-            ends.append(tuple(pk for pk, texts in labels if _has(json.loads(texts), self.label)))
+            fitting = select(EndpointRow.pk).where(labelled(self.label)).order_by(EndpointRow.pk)
+            ends.append(tuple(await tx.scalars(fitting)))
         return Narrowed(
             ends=tuple(ends),
             people=await people_named(tx, self.person) if self.person else None,
@@ -77,8 +77,3 @@ def one_of(column: InstrumentedAttribute[str], values: Sequence[str]) -> ColumnE
     if len(values) == 1:
         return column == values[0]
     return column.in_(values if len(values) <= MOST_WAYS else any_of(values))
-
-
-def _has(labels: dict[str, str], wanted: str) -> bool:
-    name, is_value, value = wanted.partition("=")
-    return labels.get(name) == value if is_value else name in labels

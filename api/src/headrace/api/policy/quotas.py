@@ -13,6 +13,7 @@ from sqlalchemy import BigInteger, and_, bindparam, case, cast, delete, func, or
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, Retry, ServiceError
+from headrace.api.paging import page_of
 from headrace.api.policy.budgets import day_of
 from headrace.api.policy.quota_rules import (
     EACH,
@@ -34,7 +35,6 @@ from headrace.api.store.tables_work import QuotaKeyRow, ReservationRow, Transfer
 from headrace.auth import Principal, Scope
 from headrace.client import models as m
 
-_MOST_SHOWN = 1000
 _MOST_REMOVED: Final = 500
 _SEES_ALL = (Scope.NODE_WRITE, Scope.ADMIN, Scope.AUDIT_READ)
 
@@ -74,10 +74,14 @@ class Quotas:
         found = filter(None, (against(limit, used[limit.key], wanted, renews) for limit in limits))
         return [quota_use(limit, used[limit.key], renews) for limit in limits], [one.said for one in found]
 
-    async def show(self, caller: Caller) -> list[m.QuotaUse]:
-        """List the quotas of the caller, of places and of projects; operators, auditors and admins see all."""
+    async def page(self, caller: Caller, *, after: str | None, limit: int) -> m.Page[m.QuotaUse]:
+        """List the quotas of the caller, of places and of projects; operators, auditors and admins see all.
+
+        They come by what each is of. Those in use are as many as have moved something today: what a page does not
+        show is read by its key alone.
+        """
         if not self._quotas:
-            return []
+            return m.Page(items=[])
         principal, zone = caller.principal, self._core.settings.timezone
         day = day_of(self._core.clock(), zone)
         mine = {limit.key: limit for limit in limits_of(self._quotas, whose(principal, "", ""))}
@@ -86,11 +90,16 @@ class Quotas:
         places = (one for one in self._quotas if one.of in anybodys and one.subject != EACH)
         mine |= {(key := f"{one.of}:{one.subject}"): Limit(one, key) for one in places}
         async with self._core.database.read() as tx:
+            in_use: Sequence[str] = ()
             if any(map(principal.may, _SEES_ALL)):
-                keys = list(await tx.scalars(_KEYS_IN_USE, {"day": day}))
-                mine = {limit.key: limit for limit in await self._limits(tx, keys)} | mine
-            used = await _used(tx, list(mine), day)
-        return [quota_use(mine[key], used[key], renewal(day, zone)) for key in sorted(mine)]
+                in_use = list(await tx.scalars(_KEYS_IN_USE, {"day": day}))
+            # Put in order here: a database has an order of its own.
+            page = page_of(sorted(key for key in {*in_use, *mine} if key > (after or "")), limit, str)
+            others = await self._limits(tx, [key for key in page if key not in mine])
+            mine |= {limit.key: limit for limit in others}
+            shown = [key for key in page if key in mine]
+            used = await _used(tx, shown, day)
+        return m.Page(items=[quota_use(mine[key], used[key], renewal(day, zone)) for key in shown], next=page.next)
 
     async def remove_old(self) -> None:
         """Forget under which quotas transfers counted that ended so long ago that nobody can try them again."""
@@ -167,4 +176,4 @@ _OLD = (
     .where(_TAKEN.settled, _TAKEN.day < bindparam("today"), TransferRow.ended < bindparam("before", type_=Utc))
     .limit(_MOST_REMOVED)
 )
-_KEYS_IN_USE = select(_KEYS.key).where(_COUNTS).distinct().order_by(_KEYS.key).limit(_MOST_SHOWN)
+_KEYS_IN_USE = select(_KEYS.key).where(_COUNTS).distinct()

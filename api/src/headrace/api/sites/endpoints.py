@@ -5,17 +5,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import and_, bindparam, delete, func, or_, select
+from sqlalchemy import Row, and_, bindparam, delete, func, or_, select
 
 from headrace.api.caller import Caller
 from headrace.api.core import Core
 from headrace.api.errors import Code, ServiceError
+from headrace.api.paging import page_of
+from headrace.api.sites.endpoint_pages import Sought, labels_text, searched
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_site import AuditRow, EndpointNameRow, EndpointRow, HaltRow, NodeRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.api.store.ways import any_of
 from headrace.auth import Limit, Scope, Throttle
 from headrace.client import models as m
 from headrace.client.text import plural
@@ -235,14 +238,22 @@ class Endpoints:
         name = (await tx.scalars(select(EndpointNameRow.name).where(*known))).one()
         await self._core.outbox.write(tx, m.ChangeKind.ENDPOINT, name, "changed")
 
-    async def list(self, caller: Caller) -> list[m.Endpoint]:
-        """Every endpoint, with whether its node is attached; names of folders only for who may give them labels."""
+    async def page(self, caller: Caller, sought: Sought, *, after: str | None, limit: int) -> m.Page[m.Endpoint]:
+        """List endpoints by id, whatever the case, after the one with the id `after`, which need not be there any more.
+
+        Each with whether its node is attached; names of folders only for who may give them labels.
+        """
         principal = caller.principal
         told = principal.agent is None and principal.may(Scope.POLICY_WRITE)
         async with self._core.database.read() as tx:
-            shown = [self._view(known) for known in await self.registry(tx)]
+            rows = (await tx.execute(sought.rows(after, limit + 1))).all()
+            names: dict[str, list[str]] = {}
+            theirs = _NAMES.where(EndpointNameRow.endpoint.in_(any_of([row.pk for row in rows])))
+            for name in await tx.execute(theirs):
+                names.setdefault(name.endpoint, []).append(name.name)
         # A version is a digest, by which labels could be guessed.
-        return shown if told else [one.model_copy(update={"folder_labels": {}, "version": ""}) for one in shown]
+        shown = [self._view(_known(row, row.node_name, names[row.pk]), told=told) for row in rows]
+        return page_of(shown, limit, lambda endpoint: endpoint.id)
 
     async def meant(self, name: str) -> tuple[str, str]:
         """Return the key of the endpoint with this id or alias, and all it stands for, for a yes about it alone."""
@@ -261,9 +272,9 @@ class Endpoints:
         async with self._core.database.write() as tx:
             row, known, names, folder_labels = await self._changing(tx, endpoint, update)
             if names:
-                await _rename(tx, row, names)
+                await _rename(tx, row, names, known.node_name)
             if update.labels is not None:
-                row.labels = json.dumps(update.labels, sort_keys=True)
+                row.labels = labels_text(update.labels)
             if folder_labels is not None:
                 row.folder_labels = json.dumps(folder_labels, sort_keys=True)
             given = update.model_dump(mode="json", exclude_none=True, include={"id", "aliases"})
@@ -389,6 +400,8 @@ class Endpoints:
             access=root.access,
             labels="{}",
             created=self._core.clock(),
+            name_key=name.casefold(),
+            searched=searched((name,), root.name, node.name),
         )
         tx.add(row)
         await tx.flush()
@@ -402,7 +415,8 @@ class Endpoints:
         )
         return row
 
-    def _view(self, known: Known) -> m.Endpoint:
+    def _view(self, known: Known, *, told: bool = True) -> m.Endpoint:
+        """Show an endpoint, with the labels of folders for who may be `told` them."""
         live = self._nodes.attached(known.node_key)
         root = next((root for root in live.roots if root.name == known.root), None) if live else None
         return m.Endpoint(
@@ -412,8 +426,8 @@ class Endpoints:
             root=known.root,
             access=known.access,
             labels=dict(known.labels),
-            folder_labels={path: dict(labels) for path, labels in known.folder_labels.items()},
-            version=_version(known),
+            folder_labels={path: dict(labels) for path, labels in known.folder_labels.items()} if told else {},
+            version=_version(known) if told else "",
             online=root is not None,
             free_bytes=root.free_bytes if root else None,
             total_bytes=root.total_bytes if root else None,
@@ -438,16 +452,17 @@ async def _require_free(tx: Tx, row: EndpointRow, names: Sequence[str]) -> None:
         )
 
 
-async def _rename(tx: Tx, row: EndpointRow, names: Sequence[str]) -> None:
+async def _rename(tx: Tx, row: EndpointRow, names: Sequence[str], node: str) -> None:
     """Give an endpoint these names, of which the first is its id; nobody else writes meanwhile, so they stay free."""
     await tx.execute(delete(EndpointNameRow).where(EndpointNameRow.endpoint == row.pk))
     tx.add_all(
         EndpointNameRow(name_key=name.casefold(), name=name, endpoint=row.pk, main=name == names[0]) for name in names
     )
+    row.name_key, row.searched = names[0].casefold(), searched(names, row.root, node)
     await tx.flush()
 
 
-def _known(row: EndpointRow, node_name: str, names: list[str]) -> Known:
+def _known(row: EndpointRow | Row[*tuple[Any, ...]], node_name: str, names: list[str]) -> Known:
     labels, folders = json.loads(row.labels), json.loads(row.folder_labels)
     return Known(names[0], tuple(names[1:]), row.node_key, node_name, row.root, row.access, labels, folders)
 

@@ -15,6 +15,7 @@ from headrace.api.caller import Caller
 from headrace.api.clock_doubt import Votes
 from headrace.api.core import Core
 from headrace.api.errors import AuditUnwritable, Code, ServiceError
+from headrace.api.paging import page_of
 from headrace.api.settings import ANY_HOST
 from headrace.api.sites import node_keys
 from headrace.api.sites.node_host import host_of
@@ -531,11 +532,17 @@ class Nodes:
         async with self._core.database.read() as tx:
             return [name for name, key in await tx.execute(joined) if key not in self._attached]
 
-    async def list(self, running: dict[str, int]) -> list[m.Node]:
-        """Every node with its live state; `running` counts transfers by node key."""
+    async def page(self, running: dict[str, int], *, after: str | None, limit: int) -> m.Page[m.Node]:
+        """List nodes by name, after the name `after`, with their live state; `running` counts transfers by node key.
+
+        So many may join (`max_nodes`), but those that were revoked stay until somebody removes them.
+        """
+        query = select(NodeRow).order_by(NodeRow.name).limit(limit + 1)
+        if after is not None:
+            query = query.where(NodeRow.name > after)
         async with self._core.database.read() as tx:
-            rows = await tx.scalars(select(NodeRow).order_by(NodeRow.name))
-            return [self._view(row, running.get(row.key, 0)) for row in rows]
+            shown = [self._view(row, running.get(row.key, 0)) for row in await tx.scalars(query)]
+        return page_of(shown, limit, lambda node: node.name)
 
     async def host(self, node: str, to: str | None) -> m.NodeHost:
         """Ask a node what its host is like, and for its route to the IP address `to`."""

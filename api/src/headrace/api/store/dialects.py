@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from sqlalchemy import JSON
+from sqlalchemy import JSON, Integer
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction, ReturnTypeFromArgs
 
-__all__ = ["among_rows", "as_json", "by_value", "insert", "least", "texts_of"]
+__all__ = ["among_rows", "as_json", "by_value", "insert", "least", "place_in", "texts_of"]
 # `insert ... on conflict` is written alike by both, and SQLAlchemy's of PostgreSQL compiles for either.
 
 
@@ -54,6 +54,23 @@ def _as_json_on_sqlite(element: as_json, compiler: SQLCompiler, **options: Any) 
 @compiles(as_json, "postgresql")
 def _as_json_on_postgresql(element: as_json, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
     return f"{compiler.process(element.clause_expr, **options)}::json"
+
+
+class place_in(GenericFunction[int]):  # noqa: N801 - as above
+    """Where in a text another begins, letter by letter, counted from 1; 0: nowhere."""
+
+    type = Integer()
+    inherit_cache = True
+
+
+@compiles(place_in, "sqlite")
+def _place_in_on_sqlite(element: place_in, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"instr{compiler.process(element.clause_expr, **options)}"
+
+
+@compiles(place_in, "postgresql")
+def _place_in_on_postgresql(element: place_in, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ANN401 - SQLAlchemy's
+    return f"strpos{compiler.process(element.clause_expr, **options)}"
 
 
 class texts_of(GenericFunction[Any]):  # noqa: N801 - as above

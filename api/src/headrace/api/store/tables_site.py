@@ -192,6 +192,7 @@ class TokenRow(Base):
     """An API token; only the hash of its secret is kept."""
 
     __tablename__ = "tokens"
+    __table_args__ = (Index("ix_tokens_created", "created", "id"),)
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     hash: Mapped[str] = mapped_column(String(64))
@@ -249,7 +250,11 @@ class RetiredKeyRow(Base):
 
 
 class EndpointRow(Base):
-    """What people name, bound for good to one root of one node key."""
+    """What people name, bound for good to one root of one node key.
+
+    `name_key` is that of its main name, by which lists are ordered; `searched` what a search looks at: its names, its
+    root and its node's name, a line each, as they are compared.
+    """
 
     __tablename__ = "endpoints"
     __table_args__ = (UniqueConstraint("node_key", "root"),)
@@ -261,6 +266,8 @@ class EndpointRow(Base):
     labels: Mapped[str] = mapped_column(Text, default="{}")
     folder_labels: Mapped[str] = mapped_column(Text, default="{}", server_default="{}")
     created: Mapped[datetime] = mapped_column(Utc)
+    name_key: Mapped[str] = mapped_column(String(200), default="", server_default="", index=True)
+    searched: Mapped[str] = mapped_column(Text, default="", server_default="")
 
 
 class EndpointNameRow(Base):
