@@ -46,7 +46,7 @@ def test_a_form_finds_an_endpoint_that_stands_on_no_first_page_by_part_of_its_na
     source.get_by_role("button", name="Choose run42", exact=True).click()
     expect(source.get_by_text("krios1:/run42")).to_be_visible()
     form = house.page("ada", "/new?view=form")
-    form.get_by_label("Source").fill("kri")
+    form.get_by_role("textbox", name="Source").fill("kri")
     expect(form.get_by_text("endpoints: krios1")).to_be_visible()
 
 

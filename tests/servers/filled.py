@@ -215,7 +215,9 @@ def _name(endpoint: Mapping[str, Any]) -> dict[str, Any]:
 def _idle(connection: Connection, filling: Filling, template: Mapping[str, Any], node: Mapping[str, Any]) -> None:
     """Make nodes that are away, and what is spread over them."""
     numbers = range(filling.nodes)
-    away = [{**node, "id": f"nd_{n:032x}", "name": f"node {n}", "key": f"ed25519:{n:042}A"} for n in numbers]
+    away: list[Mapping[str, Any]] = [
+        {**node, "id": f"nd_{n:032x}", "name": f"node {n}", "key": f"ed25519:{n:042}A"} for n in numbers
+    ]
     _insert(connection, "nodes", away)
     places = away or [node]
     made = [_endpoint(template, places[n % len(places)], n, f"i{n}") for n in range(filling.idle)]

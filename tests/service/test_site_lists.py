@@ -70,7 +70,10 @@ async def test_pages_of_endpoints_joined_are_the_whole_at_every_limit(site: Site
 
 @pytest.mark.parametrize("each_store", ["sqlite"], indirect=True)
 async def test_endpoints_are_listed_by_id_whatever_the_case(site: Site) -> None:
-    assert await ids(site.ada.port) == sorted(["lab", "archive", *ROOTS], key=str.casefold)
+    names = {"lab", "archive", *ROOTS}
+    assert await ids(site.ada.port) == sorted(names, key=str.casefold)
+    await site.ada.port.update_endpoint("alpha", m.EndpointUpdate(id="Microscope"))
+    assert await ids(site.ada.port) == sorted(names - {"alpha"} | {"Microscope"}, key=str.casefold)
 
 
 async def test_what_is_there_all_the_while_is_listed_once_while_endpoints_come_are_renamed_and_go(site: Site) -> None:
