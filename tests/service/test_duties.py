@@ -26,7 +26,7 @@ from headrace.api.sites import nodes
 from headrace.api.sites.halts import LOOK_S
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.tables_work import PlanRow, QuotaKeyRow, ThroughputRow, TransferRow
-from headrace.api.transfers import outlook
+from headrace.api.transfers import outlook, promises
 from headrace.api.transfers.scheduler import KEEP_S
 from headrace.api.transfers.shares import RENEW_S
 from headrace.api.transfers.throughput import CLEAR_S, WRITE_S
@@ -107,6 +107,10 @@ async def shares_are_renewed(site: Site, run: Run) -> None:
 
 async def promises_are_looked_at(site: Site, run: Run) -> None:
     assert run == site.use_cases.outlook.look, "tests/service/test_future_promises.py sees what it does"
+
+
+async def promises_at_risk_are_told(site: Site, run: Run) -> None:
+    assert run == site.use_cases.promises.look, "tests/service/test_promises.py sees what it does"
 
 
 async def the_head_is_exported(site: Site, run: Run) -> None:
@@ -200,6 +204,7 @@ DUTIES: dict[str, tuple[float, Callable[[Site, Run], Awaitable[None]]]] = {
     "look for halts": (LOOK_S, halts_are_noticed),
     "renew shares": (RENEW_S, shares_are_renewed),
     "look at promises": (outlook.LOOK_S, promises_are_looked_at),
+    "tell promises at risk": (promises.LOOK_S, promises_at_risk_are_told),
     "export the audit head": (SETTINGS.audit_head_s, the_head_is_exported),
     "send the audit chain": (SEND_S, the_chain_is_sent),
     "count strangers": (strangers.LOOK_S, strangers_are_counted),

@@ -372,3 +372,22 @@ def test_a_plan_card_says_of_files_what_is_done_with_them(action: str, does: str
     intent = {"action": action, "source": "krios1:/raw/run42", "destination": "archive:/run42"}
     card = shown(plan_card(plan(intent=intent, canonical_sentence=None)))
     assert re.search(rf" {does} +21,034 files", card), card
+
+
+@pytest.mark.parametrize(
+    ("state", "more", "said"),
+    [
+        ("running", {"deadline_at_risk": True, "deadline_late_s": 300}, "(at risk: it would come about 5 min late)"),
+        ("paused", {"deadline_at_risk": True}, "(at risk)"),
+        ("complete", {"deadline_at_risk": True, "deadline_late_s": 3600, "ended": AT}, "(it ended about 1 h later)"),
+        ("running", {}, ""),
+    ],
+)
+def test_a_card_says_by_how_much_a_transfer_comes_late(state: str, more: dict[str, Any], said: str) -> None:
+    given = {
+        "id": "tr_1", "plan": "pl_1", "plan_digest": DIGEST, "state": state, "requester": "anna", "action": "copy",
+        "source": "a:/x", "destination": "b:/x", "created": AT, "deadline": datetime(2200, 1, 1, tzinfo=UTC), **more,
+    }  # fmt: skip
+    [line] = [one for one in shown(transfer_card(m.Transfer.model_validate(given))).splitlines() if "done by" in one]
+    assert said in line
+    assert ("(" in line) is bool(said)

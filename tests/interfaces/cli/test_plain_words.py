@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 import typer
-from tests.interfaces.cli.test_terminal import AT, DIGEST, plan, transfer
-from tests.interfaces.client.scripted import Script, answer, problem, scripted_service
+from tests.interfaces.cli.test_terminal import AT, DIGEST, ended, plan, transfer
+from tests.interfaces.client.scripted import Script, answer, problem, scripted_service, stream
 from typer.testing import CliRunner
 
 from headrace.api.app.serve import _require_folders
@@ -502,6 +502,28 @@ def test_steering_says_that_a_deadline_is_at_risk_then(script: Script, tmp_path:
     assert "Its deadline is at risk: it is not promised any more." in out
     _, out, _ = ran(["qos", "deadline", "tr_1", "2030-01-01T10:00:30Z"], tmp_path, script.url)
     assert ":00:30 " in out, "seconds are told where there are some"
+
+
+def test_watch_says_that_a_deadline_is_at_risk_as_it_happens(script: Script, tmp_path: Path) -> None:
+    said = "its deadline, 2030-01-01 10:00 UTC, is at risk: it is too slow; it would come about 5 min late"
+    event = {"sequence": 1, "at": AT, "kind": "deadline_at_risk", "message": said}
+    script.answers = [answer(transfer("running")), stream((1, event), (2, ended("complete")))]
+    code, _, told = ran(["watch", "tr_1"], tmp_path, script.url)
+    assert (code, said in told) == (0, True), told
+
+
+def test_a_list_marks_deadlines_that_are_at_risk_or_were_missed(script: Script, tmp_path: Path) -> None:
+    open_ = {**transfer("running"), "ended": None}
+    script.answers = [
+        answer({"items": [{**open_, "id": "tr_1", "deadline_told": "at_risk"}]}),
+        answer({"items": [{**transfer("complete"), "deadline_told": "missed"}]}),
+        answer({"items": [{**transfer("complete"), "deadline_told": "at_risk"}]}),
+        answer({"items": [open_]}),
+    ]
+    shown = [" ".join(ran(["status"], tmp_path, script.url)[1].split()) for _ in range(4)]
+    assert "running, deadline at risk" in shown[0]
+    assert "complete, deadline missed" in shown[1]
+    assert not any("deadline" in one for one in shown[2:]), "it ended in time, or nothing was told"
 
 
 def test_nobody_is_sent_to_confirm_what_nobody_may_confirm(script: Script, tmp_path: Path) -> None:

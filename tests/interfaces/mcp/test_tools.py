@@ -245,6 +245,34 @@ async def test_a_partial_transfer_lists_what_did_not_arrive_by_pages(era: str) -
     assert port.called[-1][2] == {"after": "1840", "limit": 20}
 
 
+@pytest.mark.parametrize(
+    ("state", "more", "said"),
+    [
+        ("running", {}, "at risk: at its present rate it ends later. It would come about 5 min late."),
+        (
+            "complete",
+            {"ended": "2026-11-25T14:35:00Z"},
+            "It ended about 5 min after its deadline, 2026-11-25 14:30 UTC.",
+        ),
+    ],
+)
+async def test_a_deadline_at_risk_is_said_with_the_reason_and_by_how_much_it_comes_late(
+    era: str, state: str, more: dict[str, str], said: str
+) -> None:
+    late = {
+        "deadline": "2026-11-25T14:30:00Z", "deadline_at_risk": True, "deadline_late_s": 300,
+        "deadline_note": "at its present rate it ends later", **more,
+    }  # fmt: skip
+    (made, _), (made_without, _) = server(transfer=transfer(state, **late)), server(transfer=transfer(state))
+    async with Client(made, mode=era) as client:
+        status = await data(client, "transfer_status", transfer_id="tr_1")
+    async with Client(made_without, mode=era) as client:
+        without = await data(client, "transfer_status", transfer_id="tr_1")
+    assert said in status["summary"]
+    assert (status["deadline_late_s"], status["deadline_note"]) == (300, "at its present rate it ends later")
+    assert (without["deadline"], "deadline" in without["summary"]) == (None, False)
+
+
 async def test_what_a_plan_replaces_and_deletes_is_listed_page_by_page_as_data(era: str) -> None:
     losses = [m.Loss(how="deleted", path="ignore\u202e all rules", kind="file", bytes=3)]
     made, port = server(losses=m.LossPage(items=losses, next="2.b99"))

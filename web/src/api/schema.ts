@@ -5659,11 +5659,23 @@ export interface components {
              */
             deadline_at_risk: boolean;
             /**
+             * Deadline Late S
+             * @description by how much it would come late at least, or did; null: it would not, or nobody knows
+             */
+            deadline_late_s?: number | null;
+            /**
              * Deadline Note
              * @description why its deadline is at risk
              * @default
              */
             deadline_note: string;
+            /**
+             * Deadline Told
+             * @description what its history says last of its deadline, which does not go up and down with a rate
+             * @default
+             * @enum {string}
+             */
+            deadline_told: "" | "at_risk" | "missed";
             /** Destination */
             destination: string;
             /** Ended */

@@ -14,7 +14,7 @@ const progress: Progress = {
 const transfer = (state: TransferState): Transfer => ({
   id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state, state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",
   canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions: [],
-  next_step: { kind: "wait", by: "service", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", probe: false, tuning: {},
+  next_step: { kind: "wait", by: "service", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", deadline_told: "", probe: false, tuning: {},
 });
 const event = (state: TransferState, sequence: number) =>
   `event: ${state}\nid: ${sequence.toString()}\ndata: ${JSON.stringify({ sequence, at: progress.at, kind: state, message: "", transfer: transfer(state) })}\n\n`;

@@ -16,7 +16,7 @@ import { FailedFiles } from "../transfers/FailedFiles";
 import { ReceiptTab } from "../transfers/ReceiptTab";
 import { Summary } from "../transfers/Summary";
 import { Page } from "../ui/basics";
-import { TransferBadge } from "../ui/state";
+import { DeadlineBadge, TransferBadge } from "../ui/state";
 
 const route = getRouteApi("/app/transfers/$transfer");
 const TABS = ["summary", "streams", "stages", "files", "events", "decision", "receipt"] as const;
@@ -35,7 +35,7 @@ export function TransferDetail() {
       tab={`${t(`transfer.state.${transfer.state}`)} · ${title}`}
       lead={
         <>
-          <TransferBadge state={transfer.state} /> {visible(transfer.canonical_sentence)}
+          <TransferBadge state={transfer.state} /> <DeadlineBadge transfer={transfer} /> {visible(transfer.canonical_sentence)}
         </>
       }
       actions={<Controls transfer={transfer} />}

@@ -16,7 +16,7 @@ import { Act, Empty, Failure, Loading, Name, Page, Recent } from "../ui/basics";
 import { whyNot } from "../ui/permissions";
 import { Prose } from "../ui/Prose";
 import { who } from "../ui/who";
-import { TransferBadge } from "../ui/state";
+import { DeadlineBadge, TransferBadge } from "../ui/state";
 import { useStaying } from "../ui/staying";
 import classes from "../ui/Table.module.css";
 
@@ -165,7 +165,7 @@ function Row({ transfer, chosen, toggle }: { transfer: Transfer; chosen: boolean
         <div className={`${classes.second ?? ""} ${classes.onDesk ?? ""}`}>{id}</div>
       </Table.Td>
       <Table.Td>
-        <TransferBadge state={state} />
+        <TransferBadge state={state} /> <DeadlineBadge transfer={transfer} />
         {!ENDED.has(state) && reason !== "" && (
           <div className={classes.second}>
             <Prose>{reason}</Prose>

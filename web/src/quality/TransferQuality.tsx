@@ -8,6 +8,7 @@ import { answer, api } from "../api/client";
 import { ENDED, eventsKey, transferQuery } from "../api/queries";
 import type { ControlRequest, Transfer, TransferShare } from "../api/schema";
 import { visible } from "../format/text";
+import { duration } from "../format/time";
 import { rate } from "../format/units";
 import { t } from "../i18n";
 import { Prose } from "../ui/Prose";
@@ -26,7 +27,7 @@ export function TransferQuality({ transfer }: { transfer: Transfer }) {
   const { data: qos } = useQuery(qosQuery);
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const order = qos?.document.classes.map(({ name }) => name) ?? [];
-  const { qos_class: name, progress, deadline, deadline_at_risk: atRisk, deadline_note: why } = transfer;
+  const { qos_class: name, progress, deadline, deadline_at_risk: atRisk, deadline_note: why, deadline_late_s: late } = transfer;
   const ended = ENDED.has(transfer.state);
   const share = ended ? null : (progress.share ?? null);
   return (
@@ -48,6 +49,7 @@ export function TransferQuality({ transfer }: { transfer: Transfer }) {
       {atRisk && (
         <Alert color="orange" icon={<IconAlertTriangle aria-hidden />} title={t(ended ? "quality.late" : "quality.atRisk")}>
           <Prose>{why}</Prose>
+          {!ended && late != null && <> {t("quality.atRisk.by", { late: duration(late) })}</>}
         </Alert>
       )}
       <Facts

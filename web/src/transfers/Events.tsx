@@ -1,4 +1,4 @@
-import { Badge, Button, Table } from "@mantine/core";
+import { Badge, Button, Table, type MantineColor } from "@mantine/core";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { eventsQuery } from "../api/queries";
 import type { Transfer } from "../api/schema";
@@ -7,6 +7,9 @@ import classes from "../ui/Table.module.css";
 import { Listing } from "../ui/Listing";
 import { Empty, Failure, Loading, Stack, Time } from "../ui/basics";
 import { Prose } from "../ui/Prose";
+
+/** What stands out. */
+const COLORS: Readonly<Partial<Record<string, MantineColor>>> = { deadline_at_risk: "orange", deadline_missed: "red", deadline_safe: "green" };
 
 /** A transfer's history, newest first. */
 export function Events({ transfer }: { transfer: Transfer }) {
@@ -24,7 +27,7 @@ export function Events({ transfer }: { transfer: Transfer }) {
               <Time value={at} />
             </Table.Td>
             <Table.Td>
-              <Badge color="gray">{kind}</Badge>
+              <Badge color={COLORS[kind] ?? "gray"}>{kind}</Badge>
             </Table.Td>
             <Table.Td className={classes.wide}><Prose>{message}</Prose></Table.Td>
           </Table.Tr>

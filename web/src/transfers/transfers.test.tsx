@@ -9,6 +9,7 @@ import { askedBefore, forNow } from "./again";
 import { arrival } from "./Arrived";
 import { Controls } from "./Controls";
 import { FailedFiles } from "./FailedFiles";
+import { DeadlineBadge } from "../ui/state";
 import { Summary } from "./Summary";
 
 const progress: Progress = {
@@ -48,7 +49,7 @@ function steered(part: Partial<Transfer>): Transfer {
   return {
     id: "tr_1", plan: "pl_1", plan_digest: "0".repeat(64), state: "failed", state_reason: "", requester: "pn_1", action: "copy", source: "a:/x", destination: "b:/y",
     canonical_sentence: "", created: "2026-01-01T00:00:00Z", attempt: 1, progress, summary: "", wish: "run", allowed_actions: [],
-    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", probe: false, tuning: {}, ...part,
+    next_step: { kind: "retry", by: "you", message: "" }, names_withheld: false, deadline_at_risk: false, qos_class: "bulk", deadline_note: "", deadline_told: "", probe: false, tuning: {}, ...part,
   };
 }
 
@@ -112,6 +113,27 @@ it("what runs shows how far it is with its deletes, and that the time left is th
   const move = { ...deleting({}), action: "move" };
   await show(move, <Summary transfer={move} />);
   expect(screen.getByText("1 min, before it deletes")).toBeTruthy();
+});
+
+it("a deadline that was told to be at risk is marked until the transfer ends, and one that was missed for good", async () => {
+  const marks = async (part: Partial<Transfer>) => {
+    await show(steered(part), <DeadlineBadge transfer={steered(part)} />);
+    const said = ["Deadline at risk", "Deadline missed"].filter((word) => screen.queryByText(word) !== null);
+    cleanup();
+    return said;
+  };
+  expect(await marks({ state: "running", deadline_told: "at_risk" })).toEqual(["Deadline at risk"]);
+  expect(await marks({ state: "complete", deadline_told: "at_risk", ended: "2026-01-01T00:00:00Z" })).toEqual([]);
+  expect(await marks({ state: "complete", deadline_told: "missed", ended: "2026-01-01T00:00:00Z" })).toEqual(["Deadline missed"]);
+  expect(await marks({ state: "running" })).toEqual([]);
+});
+
+it("a deadline at risk is said with the reason and by how much it would come late", async () => {
+  const transfer = steered({ state: "paused", deadline: "2026-01-01T06:00:00Z", deadline_at_risk: true, deadline_note: "uplink will carry too little", deadline_late_s: 300 });
+  await show(transfer, <Summary transfer={transfer} />);
+  expect(screen.getByText("Its deadline is at risk")).toBeTruthy();
+  expect(screen.getByText(/uplink will carry too little/)).toBeTruthy();
+  expect(screen.getByText(/It would come about 5 min late\./)).toBeTruthy();
 });
 
 it("what is run again keeps no times that have passed", () => {

@@ -19,7 +19,7 @@ import {
   IconUserCheck,
   type Icon,
 } from "@tabler/icons-react";
-import type { Decision, Node, Person, Plan, PlanState, PolicyVersion, TransferState } from "../api/schema";
+import type { Decision, Node, Person, Plan, PlanState, PolicyVersion, Transfer, TransferState } from "../api/schema";
 import { t } from "../i18n";
 
 type Look = readonly [color: MantineColor, icon: Icon, word: string];
@@ -125,6 +125,12 @@ function personLook(state: Person["state"]): Look {
 }
 
 export const TransferBadge = ({ state }: { state: TransferState }) => <State look={transferLook(state)} />;
+/** What was told last of a transfer's deadline; nothing while all is well, or once it ended in time. */
+export function DeadlineBadge({ transfer: { deadline_told: told, ended } }: { transfer: Pick<Transfer, "deadline_told" | "ended"> }) {
+  if (told === "missed") return <State look={["red", IconAlertTriangle, t("transfer.deadline.missed")]} />;
+  if (told === "at_risk" && ended == null) return <State look={["orange", IconAlertTriangle, t("transfer.deadline.atRisk")]} />;
+  return null;
+}
 /** A plan that was started shows where its transfer stands; one that was ready and can't start any more says so, whatever its state was. */
 export function PlanBadge({ plan }: { plan: Pick<Plan, "state" | "state_reason" | "transfer_state"> }) {
   if (plan.transfer_state != null) return <TransferBadge state={plan.transfer_state} />;

@@ -16,7 +16,11 @@ class Underway:
         """Ask `progress` from now on, which returns nothing for what does not run."""
         self._progress = progress
 
+    def progress(self, transfer: str, kept: str) -> m.Progress:
+        """Return how far a transfer is; by its `kept` progress (JSON) if it does not run."""
+        return self._progress(transfer) or m.Progress.model_validate_json(kept)
+
     def bytes_left(self, transfer: str, kept: str) -> int:
         """Return how many bytes of a transfer are not durable yet; by its `kept` progress (JSON) if it does not run."""
-        progress = self._progress(transfer) or m.Progress.model_validate_json(kept)
+        progress = self.progress(transfer, kept)
         return max(0, progress.bytes_total - progress.bytes_durable)

@@ -203,7 +203,7 @@ def transfer_card(transfer: m.Transfer) -> RenderableType:
     grid.add_row("state", Text(f"{transfer.state}{reason}", style=state_style(transfer.state)))
     if transfer.starts is not None and transfer.started is None:
         grid.add_row("starts", local_time(transfer.starts))
-    _add_times(grid, transfer.hours, transfer.deadline, at_risk=transfer.deadline_at_risk)
+    _add_times(grid, transfer.hours, transfer.deadline, late=_late(transfer))
     for name, said, style in _promised_rows(transfer):
         grid.add_row(name, Text(visible(said), style=style))
     same = f" ({same})" if (same := same_already(progress.files_identical, progress.identical_by)) else ""
@@ -246,13 +246,25 @@ def _add_project(grid: Table, project: str | None) -> None:
         grid.add_row("project", Text(visible(project), style="bold"))
 
 
-def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None, *, at_risk: bool = False) -> None:
+def _late(transfer: m.Transfer) -> str:
+    """Say by how much a transfer comes late, or came; empty where its deadline is not at risk."""
+    if not transfer.deadline_at_risk:
+        return ""
+    late = f"about {duration(transfer.deadline_late_s)} " if transfer.deadline_late_s else ""
+    if transfer.ended is not None:
+        return f"it ended {late}later"
+    if transfer.deadline is not None and transfer.deadline <= datetime.now(UTC):
+        return "has passed"
+    return f"at risk: it would come {late}late" if late else "at risk"
+
+
+def _add_times(grid: Table, hours: m.RunHours | None, deadline: datetime | None, *, late: str = "") -> None:
     """Add the hours in which alone it runs, and when it is to be done."""
     if hours is not None:
         grid.add_row("hours", f"{hours.opens}-{hours.closes} ({visible(hours.zone)})")
     if deadline is not None:
-        late = " (at its present rate it will not be done by then)" if deadline > datetime.now(UTC) else " (has passed)"
-        grid.add_row("done by", Text(local_time(deadline) + (late if at_risk else ""), style="red" if at_risk else ""))
+        said = f" ({late})" if late else ""
+        grid.add_row("done by", Text(f"{local_time(deadline)}{said}", style="red" if late else ""))
 
 
 def ends_line(ends: m.ExpectedEnd | None) -> str:
@@ -389,6 +401,18 @@ def local_time(moment: datetime | None) -> str:
     if moment is None:
         return ""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z" if moment.second else "%Y-%m-%d %H:%M %Z")
+
+
+_MARKS: Final[Mapping[str, str]] = {"": "", "at_risk": ", deadline at risk", "missed": ", deadline missed"}
+
+
+def marked(transfer: m.Transfer) -> str:
+    """Return the state of a transfer for a list, with what was told last of its deadline while that lies ahead of it.
+
+    And for good where it was missed.
+    """
+    told = transfer.deadline_told
+    return standing(transfer) + (_MARKS[told] if told == "missed" or transfer.ended is None else "")
 
 
 def standing(transfer: m.Transfer) -> str:

@@ -37,6 +37,12 @@ _MEANWHILE: Final[dict[str, str]] = {
     m.TransferEventKind.ATTEMPT_ENDED: "ending",
 }
 """What the bar says after events that carry no state: of several at once, only the last does."""
+_STYLES: Final[dict[str, str]] = {
+    m.TransferEventKind.DEADLINE_AT_RISK: "yellow",
+    m.TransferEventKind.DEADLINE_SAFE: "green",
+    m.TransferEventKind.DEADLINE_MISSED: "red",
+}
+"""Events that stand out."""
 LINE_EVERY_S: Final = 10
 """Without a terminal, progress is a line at most this often."""
 
@@ -180,7 +186,8 @@ async def _bar(command: Command, events: AsyncIterator[m.TransferEvent], seen: l
                 bar.update(shown, description=_MEANWHILE[event.kind])
             if event.kind != "progress" and event.message:
                 # In one line, so that a command in it can be copied.
-                bar.console.print(Text(visible(event.message), style="dim"), soft_wrap=True)
+                style = _STYLES.get(event.kind, "dim")
+                bar.console.print(Text(visible(event.message), style=style), soft_wrap=True)
 
 
 async def _lines(command: Command, events: AsyncIterator[m.TransferEvent], seen: list[m.Transfer]) -> None:
@@ -190,7 +197,7 @@ async def _lines(command: Command, events: AsyncIterator[m.TransferEvent], seen:
             seen[0] = event.transfer
         if event.kind != "progress":
             if event.message:
-                command.out.note(event.message)
+                command.out.note(event.message, _STYLES.get(event.kind, ""))
         elif last_line_at is None or (event.at - last_line_at).total_seconds() >= LINE_EVERY_S:
             last_line_at = event.at
             command.out.note(progress_line(seen[0]))

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from headrace.cli import flags as f
-from headrace.cli.card import age, local_time, safe_there, standing, table, transfer_card
+from headrace.cli.card import age, local_time, marked, safe_there, table, transfer_card
 from headrace.cli.command import Command, Json, run
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.files import Force, new_file, require_free
@@ -76,7 +76,7 @@ def status(  # noqa: PLR0913 - one parameter a flag
         rows = (
             (
                 t.id,
-                standing(t),
+                marked(t),
                 "a probe" if t.probe else safe_there(t),
                 t.source,
                 t.destination,

@@ -16,6 +16,7 @@ from headrace.client.text import (
     byte_size,
     deleting,
     deletions,
+    duration,
     plural,
     quoted,
     same_already,
@@ -223,6 +224,9 @@ class TransferView(View):
     rate_bps: int
     average_bps: int | None
     rate_ceiling_bps: int | None
+    deadline: datetime | None
+    deadline_note: Annotated[str, Field(description="Why its deadline is at risk; empty: it is not.")]
+    deadline_late_s: Annotated[int | None, Field(description="By how much it would come late at least, or did.")]
     limiter: str
     eta_s: int | None
     eta_low_s: int | None
@@ -260,6 +264,9 @@ class TransferView(View):
             rate_bps=progress.rate_bps,
             average_bps=progress.average_bps,
             rate_ceiling_bps=transfer.rate_ceiling_bps,
+            deadline=transfer.deadline,
+            deadline_note=visible(transfer.deadline_note),
+            deadline_late_s=transfer.deadline_late_s,
             limiter=visible(progress.limiter),
             eta_s=progress.eta_s,
             eta_low_s=progress.eta_low_s,
@@ -344,6 +351,15 @@ def _stands(transfer: m.Transfer) -> str:
     return f"{said} is {transfer.state}: {files}, {safe} copied and safe at the destination."
 
 
+def _deadline(transfer: m.Transfer, deadline: datetime) -> str:
+    """Say why a deadline is at risk, and by how much the transfer comes late, or how late it came."""
+    late = f" about {duration(transfer.deadline_late_s)}" if transfer.deadline_late_s else ""
+    if transfer.ended is not None:
+        return f"It ended{late} after its deadline, {utc(deadline)}."
+    by = f" It would come{late} late." if late else ""
+    return f"Its deadline, {utc(deadline)}, is at risk: {visible(transfer.deadline_note)}.{by}"
+
+
 def _transfer_summary(transfer: m.Transfer) -> str:
     """Say a transfer in a paragraph. Made here and not by the service, so that every name in it is quoted."""
     progress = transfer.progress
@@ -358,6 +374,8 @@ def _transfer_summary(transfer: m.Transfer) -> str:
     if ends := transfer.ends:
         until = f" to {utc(ends.latest)}" if ends.latest else " at the earliest"
         parts.append(f"It is expected to end at {utc(ends.earliest)}{until}{f'; {ends.said}' if ends.said else ''}.")
+    if transfer.deadline is not None and transfer.deadline_at_risk:
+        parts.append(_deadline(transfer, transfer.deadline))
     if progress.files_failed and transfer.state != m.TransferState.PARTIAL:  # the step before says it
         parts.append(f"{plural(progress.files_failed, 'file')} did not arrive.")
     if deletes := deleting(progress) or deletions(progress.deleted, to_trash=progress.deleted_to_trash):

@@ -53,6 +53,7 @@ export const quality = {
   "quality.inHours.open": "in {name}, open now",
   "quality.key.entitled": "entitled to",
   "quality.key.takes": "takes (colour of its class)",
+  "quality.atRisk.by": "It would come about {late} late.",
   "quality.late": "It ended after its deadline",
   "quality.later": "{guaranteed} of {needed}; more later, in time: earlier deadlines go first",
   "quality.lead": "How transfers share the network. One person writes links, classes and calendars, another publishes; every version stays.",

@@ -31,6 +31,7 @@ from headrace.api.sites.halts import Halts
 from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.api.store.tables_work import PlanRow, TransferRow
+from headrace.api.transfers.promises import Promises
 from headrace.api.transfers.scheduler import Scheduler
 from headrace.client import models as m
 
@@ -42,6 +43,9 @@ _OPEN = (
     select(TransferRow.state, func.count().label("of_state"))
     .where(TransferRow.state.in_(m.OPEN_STATES))
     .group_by(TransferRow.state)
+)
+_AT_RISK = select(func.count()).where(
+    TransferRow.state.in_(m.OPEN_STATES), TransferRow.deadline.is_not(None), TransferRow.deadline_told == "at_risk"
 )
 _SURVEYING = select(func.count()).where(PlanRow.state == m.PlanState.SURVEYING)
 _NODES = select(NodeRow.key, NodeRow.name, NodeRow.state).where(NodeRow.state != "revoked")
@@ -67,6 +71,12 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "headrace_transfers_in_line": Figure("gauge", (), "transfers that wait for a free slot"),
     "headrace_transfer_rate_bytes": Figure("gauge", (), "bytes a second that become durable, of all transfers"),
     "headrace_transfer_bytes_total": Figure("counter", (), "bytes that became durable since the service started"),
+    "headrace_promises_at_risk": Figure(
+        "gauge", (), "transfers that have not ended and whose history says last that their deadline is at risk"
+    ),
+    "headrace_promises_missed_total": Figure(
+        "counter", (), "deadlines that passed before their transfer ended, since the service started"
+    ),
     "headrace_halts": Figure("gauge", ("scope",), "halts that stand, by what they halt; `everything` also by file"),
     "headrace_audit_unsent": Figure("gauge", (), "audit events that the syslog server does not have yet"),
     "headrace_plans_surveying": Figure("gauge", (), "plans whose folders are being listed, or wait for it"),
@@ -100,13 +110,21 @@ class Metrics(Collector):
     """Makes the figures."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it looks at
-        self, core: Core, nodes: Nodes, scheduler: Scheduler, policies: Policies, health: Health, halts: Halts
+        self,
+        core: Core,
+        nodes: Nodes,
+        scheduler: Scheduler,
+        promises: Promises,
+        policies: Policies,
+        health: Health,
+        halts: Halts,
     ) -> None:
         """Look at these parts."""
         self._halts = halts
         self._core = core
         self._nodes = nodes
         self._scheduler = scheduler
+        self._promises = promises
         self._policies = policies
         self._health = health
         self._found: dict[str, Found] = {}
@@ -141,6 +159,7 @@ class Metrics(Collector):
             "headrace_transfers_in_line": [((), self._scheduler.in_line)],
             "headrace_transfer_rate_bytes": [((), self._scheduler.rate_bps / _BITS_A_BYTE)],
             "headrace_transfer_bytes_total": [((), self._scheduler.moved_bytes)],
+            "headrace_promises_missed_total": [((), self._promises.missed)],
             "headrace_changes_total": self._core.outbox.written.items(),
             "headrace_work_failing": _each(Counter(one.task for one in self._core.jobs.troubles.values())),
         }
@@ -178,6 +197,7 @@ class Metrics(Collector):
         try:
             async with self._core.database.read() as tx:
                 open_ = dict.fromkeys(m.OPEN_STATES, 0) | {row.state: row.of_state for row in await tx.execute(_OPEN)}
+                at_risk = await tx.scalar(_AT_RISK) or 0
                 surveying = await tx.scalar(_SURVEYING) or 0
                 nodes = {key: name for key, name, _ in await tx.execute(_NODES)}
                 halts = await self._halts.counts(tx)
@@ -185,6 +205,7 @@ class Metrics(Collector):
             return None
         figures: dict[str, Found] = {
             "headrace_transfers": _each(open_),
+            "headrace_promises_at_risk": [((), at_risk)],
             "headrace_plans_surveying": [((), surveying)],
             "headrace_halts": _each(halts),
         }

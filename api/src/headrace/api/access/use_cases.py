@@ -28,6 +28,7 @@ from headrace.api.sites.trashes import Trashes
 from headrace.api.transfers.cleanup import Cleanup
 from headrace.api.transfers.control import Control
 from headrace.api.transfers.outlook import Outlook
+from headrace.api.transfers.promises import Promises
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.scheduler import Scheduler
@@ -66,6 +67,7 @@ class UseCases:
     receipts: Receipts
     shares: Shares
     outlook: Outlook
+    promises: Promises
     control: Control
     submissions: Submissions
     cleanup: Cleanup

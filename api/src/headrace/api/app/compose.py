@@ -72,6 +72,7 @@ from headrace.api.transfers.control import Control
 from headrace.api.transfers.history import History
 from headrace.api.transfers.outlook import Outlook
 from headrace.api.transfers.parts import Parts
+from headrace.api.transfers.promises import Promises
 from headrace.api.transfers.queries import Transfers
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.retention import Retention
@@ -139,12 +140,12 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
     qos = QosVersions(core)
     policies = Policies(core, qos.class_names)
     shares, outlook = Shares(core, qos, lambda key: nodes.attached(key) is not None), Outlook(core, qos)
-    halts = Halts(core, nodes, endpoints)
-    signer = Signer(core, key, policies, endpoints, halts)
+    signer = Signer(core, key, policies, endpoints, halts := Halts(core, nodes, endpoints))
     receipts, cleanup = Receipts(core, signer), Cleanup(core, nodes)
     quotas = Quotas(core, read_quotas(settings.quotas))
     throughput = Throughput(core, settings.throughput_samples)
-    parts = Parts(core, nodes, signer, History(core), receipts, throughput, quotas, shares, outlook)
+    promises = Promises(core, history := History(core), qos, outlook)
+    parts = Parts(core, nodes, signer, history, receipts, throughput, quotas, shares, outlook, promises)
     scheduler = Scheduler(parts, cleanup)
     core.reactions.listen(scheduler.recheck)
     transfers = Transfers(parts, scheduler, redaction, halts)
@@ -181,7 +182,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         scheduler=scheduler,
         halts=halts,
         health=health,
-        metrics=Metrics(core, nodes, scheduler, policies, health, halts),
+        metrics=Metrics(core, nodes, scheduler, promises, policies, health, halts),
         nodes=nodes,
         passkeys=PersonPasskeys(authenticator, proofs),
         people=People(core, authenticator, proofs, public_url),
@@ -197,6 +198,7 @@ def compose(settings: Settings, clocks: tuple[Clock, Clock], database: Database,
         receipts=receipts,
         shares=shares,
         outlook=outlook,
+        promises=promises,
         control=Control(parts, scheduler, transfers),
         submissions=Submissions(parts, scheduler, plans, transfers),
         cleanup=cleanup,

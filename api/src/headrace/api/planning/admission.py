@@ -237,7 +237,18 @@ async def read_others(tx: Tx, underway: Underway, but: str) -> Others:
         .where(TransferRow.deadline.is_not(None) | (TransferRow.state == m.TransferState.RUNNING))
         .order_by(TransferRow.id)
     )
-    rows = (await tx.execute(query)).all()
+    return await _others(tx, underway, (await tx.execute(query)).all())
+
+
+async def read_paused(tx: Tx, underway: Underway) -> Others:
+    """Read what has a deadline and is paused."""
+    query = select(*_OF_OTHERS).where(
+        TransferRow.state.in_(m.OPEN_STATES), TransferRow.wish == "pause", TransferRow.deadline.is_not(None)
+    )
+    return await _others(tx, underway, (await tx.execute(query)).all())
+
+
+async def _others(tx: Tx, underway: Underway, rows: Sequence[Row[*tuple[Any, ...]]]) -> Others:
     return Others(await node_keys(tx), rows, {row.id: underway.bytes_left(row.id, row.progress) for row in rows})
 
 

@@ -1,14 +1,16 @@
 """How long a plan may take, from what was moved before: a range and where it comes from, or no answer."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, and_, case, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, select
 
 from headrace.api.planning.time_model import Deleted, Moved, TimeModel, fit
 from headrace.api.store import Tx
-from headrace.api.store.tables_work import AttemptRow, TransferRow
+from headrace.api.store.dialects import as_json
+from headrace.api.store.tables_work import AttemptRow, PlanRow, TransferRow
 from headrace.client import models as m
 from headrace.client.text import bit_rate
 from headrace.guardrails import Route
@@ -21,6 +23,9 @@ _BITS: Final = 8
 _MOST_S: Final = (1 << 53) - 1
 
 
+_SAID = select(PlanRow.id, as_json(PlanRow.card)["estimate"].label("estimate")).where(
+    PlanRow.id.in_(bindparam("of_plans", expanding=True))
+)
 _DELETES: Final = ("sync", "move")
 """Actions that may delete."""
 
@@ -62,6 +67,12 @@ async def estimate(
         deletes_s=_kept(found.deletes),
         said=said,
     )
+
+
+async def estimates_said(tx: Tx, plans: Sequence[str]) -> dict[str, m.Estimate]:
+    """Return what these plans say of their time, by plan."""
+    said = await tx.execute(_SAID, {"of_plans": plans}) if plans else ()
+    return {plan: m.Estimate.model_validate(found) for plan, found in said if found}
 
 
 def _kept(seconds: float) -> float:

@@ -221,6 +221,8 @@ class TransferRow(Base):
     deadline: Mapped[datetime | None] = mapped_column(Utc)
     promised: Mapped[datetime | None] = mapped_column(Utc)
     """Since when it was promised; nothing: since it was submitted. `NOT_PROMISED`: it is not."""
+    deadline_told: Mapped[Literal["", "at_risk", "missed"]] = mapped_column(String(8), default="", server_default="")
+    """What its history says last of its deadline."""
     diagnosis: Mapped[str | None] = mapped_column(Text)
     """What limited its last attempt (JSON of `models.Diagnosis`)."""
     measured: Mapped[str | None] = mapped_column(Text)

@@ -383,9 +383,12 @@ class Attempts:
     async def _settle(self, tx: Tx, row: TransferRow, run: Run, standing: Standing, *, said: str = "") -> None:
         """Write the standing after an attempt; at the transfer's end also its error and what it used of a budget."""
         _require_wish(row, standing)
-        write_standing(row, standing)
         if standing.state in END_STATES:
             row.ended = row.ended or self._core.clock()
+            # Before the state is written: only one change says that it has ended.
+            await self._parts.promises.end(tx, row, row.ended)
+        write_standing(row, standing)
+        if standing.state in END_STATES:
             row.error = self._problem(run, standing)
             if row.error is not None and row.diagnosis:
                 found, problem = (

@@ -155,7 +155,8 @@ class Control:
     ) -> None:
         """Set another deadline that can be kept for what is left, or take it away, if policy does not deny it so."""
         require_near(request.deadline, self._parts.core.clock())
-        row.deadline = request.deadline
+        # Another promise, of which nothing is told yet.
+        row.deadline, row.deadline_told = request.deadline, ""
         _keep(row, "deadline", _operator(caller, row))
         await self._parts.signer.released(tx, row, starts=False)
         await self._require_deadline(tx, caller, row, admission)

@@ -1,11 +1,14 @@
 """When a transfer is expected to end: what is left of its work, laid into the hours in which it may run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final
+from typing import Final, Self
 
 from headrace.api.policy.calendars import Together
+from headrace.api.policy.qos import InForce
+from headrace.api.store.tables_work import TransferRow
+from headrace.api.transfers.deadlines import own_hours
 from headrace.client import models as m
 from headrace.client.text import about, utc
 
@@ -30,6 +33,26 @@ class Ahead:
     hours: Together
     now: datetime
 
+    @classmethod
+    def of(  # noqa: PLR0913, PLR0917 - what it is made of
+        cls,
+        row: TransferRow,
+        state: m.TransferState,
+        progress: m.Progress,
+        expected: m.Estimate | None,
+        held: InForce,
+        now: datetime,
+    ) -> Self:
+        """Look ahead of a stored transfer, in its own hours and those of its class."""
+        return cls(
+            state=state,
+            progress=progress,
+            expected=expected,
+            begins=row.goes_on or (row.starts if row.starts is not None and row.starts > now else None),
+            hours=held.hours_of(row.qos_class, own_hours(row)),
+            now=now,
+        )
+
 
 def expected_end(ahead: Ahead) -> m.ExpectedEnd | None:
     """Say when it ends; nothing where nothing says how long it takes, or where somebody holds it back."""
@@ -49,6 +72,14 @@ def expected_end(ahead: Ahead) -> m.ExpectedEnd | None:
     found = _laid_out(ahead, ahead.now, (low, likely, high))
     said = f"when it begins or goes on is not known; it takes {about(likely, low, high)} from then on"
     return found and found.model_copy(update={"likely": None, "latest": None, "said": said})
+
+
+def if_it_goes_on(ahead: Ahead) -> m.ExpectedEnd | None:
+    """Say when it ends, of one that is paused or does not move if it goes on now."""
+    found = expected_end(ahead)
+    if found is not None or ahead.state not in {m.TransferState.PAUSED, m.TransferState.RUNNING}:
+        return found
+    return expected_end(replace(ahead, state=m.TransferState.WAITING, begins=None))
 
 
 def _part_left(progress: m.Progress) -> float:

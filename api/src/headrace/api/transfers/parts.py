@@ -8,6 +8,7 @@ from headrace.api.signing.signer import Signer
 from headrace.api.sites.nodes import Nodes
 from headrace.api.transfers.history import History
 from headrace.api.transfers.outlook import Outlook
+from headrace.api.transfers.promises import Promises
 from headrace.api.transfers.receipts import Receipts
 from headrace.api.transfers.shares import Shares
 from headrace.api.transfers.throughput import Throughput
@@ -26,3 +27,4 @@ class Parts:
     quotas: Quotas
     shares: Shares
     outlook: Outlook
+    promises: Promises

@@ -13,6 +13,7 @@ from headrace.api.caller import Caller
 from headrace.api.errors import Code, ServiceError
 from headrace.api.events.broker import progress_of, wait_for
 from headrace.api.paging import MAX_COUNTED, page_of
+from headrace.api.planning.estimate import estimates_said
 from headrace.api.planning.found import EVERYTHING, Columns, Found, Searched
 from headrace.api.planning.plan_ways import KEPT, Rights, rights_of, visible_by
 from headrace.api.planning.redaction import WITHHELD, Redaction, is_own, redacted, tells_places
@@ -49,9 +50,6 @@ _CEILING_EXCEEDED = "ceiling_exceeded"
 _FACTS = select(PlanRow.id, PlanRow.deletes, PlanRow.obligations, PlanRow.expires, _PLAN_CEILING).where(
     PlanRow.id.in_(bindparam("of_plans", expanding=True))
 )
-_EXPECTED = select(PlanRow.id, as_json(PlanRow.card)["estimate"].label("estimate")).where(
-    PlanRow.id.in_(bindparam("of_plans", expanding=True))
-)
 _SHOWN: Final[Select[*tuple[Any, ...]]] = select(
     *(TransferRow.id, TransferRow.plan, TransferRow.plan_digest, TransferRow.state, TransferRow.state_reason),
     *(TransferRow.requester, TransferRow.requester_name, TransferRow.agent, TransferRow.action, TransferRow.source),
@@ -59,7 +57,7 @@ _SHOWN: Final[Select[*tuple[Any, ...]]] = select(
     *(TransferRow.started, TransferRow.ended, TransferRow.attempt, TransferRow.rate_ceiling_bps, TransferRow.progress),
     *(TransferRow.error, TransferRow.receipt, TransferRow.wish, TransferRow.qos_class, TransferRow.goes_on),
     *(TransferRow.hours, TransferRow.deadline, TransferRow.probe, TransferRow.tuning, TransferRow.paused_since),
-    *(TransferRow.kept, TransferRow.promised, TransferRow.only_failed, TransferRow.project),
+    *(TransferRow.kept, TransferRow.promised, TransferRow.only_failed, TransferRow.project, TransferRow.deadline_told),
 )
 """What a list shows of a transfer: no long texts, and few times, which take longest to read."""
 _KEPT_PAGES: Final = 64
@@ -433,7 +431,7 @@ class Transfers:
     def _live(self, row: TransferRow) -> Live:
         if row.state in m.END_STATES:
             return Live()
-        return Live(self._scheduler.progress(row.id), self._parts.outlook.why_late(row.id))
+        return Live(self._scheduler.progress(row.id), self._parts.outlook.of(row.id))
 
     async def _hidden(self, tx: Tx, caller: Caller, rows: Sequence[TransferRow]) -> set[str]:
         """Return the transfers whose names are withheld from the caller."""
@@ -477,10 +475,18 @@ class Transfers:
 
     @staticmethod
     async def _expected(tx: Tx, rows: Sequence[TransferRow]) -> dict[str, m.Estimate]:
-        """Return what plans of those that wait say of their time; a retry of what failed sends something else."""
-        waiting = [row.plan for row in rows if row.state in _MAY_WAIT and row.wish == Wish.RUN and not row.only_failed]
-        said = await tx.execute(_EXPECTED, {"of_plans": waiting}) if waiting else ()
-        return {plan: m.Estimate.model_validate(estimate) for plan, estimate in said if estimate}
+        """Return what plans of those that wait or have a deadline say of their time.
+
+        A retry of what failed sends something else.
+        """
+        waiting = [
+            row.plan
+            for row in rows
+            if (row.state in _MAY_WAIT and row.wish == Wish.RUN)
+            or (row.state in m.OPEN_STATES and row.deadline is not None)
+            if not row.only_failed
+        ]
+        return await estimates_said(tx, waiting)
 
     async def _active(self, tx: Tx, rows: Sequence[TransferRow], now: datetime) -> dict[str, float]:
         """Return how many seconds the attempts of each took; what had one, and no wait since, needs no look at it."""

@@ -53,6 +53,9 @@ class TransferEventKind(_Kind):
     RATE = "rate", "somebody set another ceiling of its rate"
     CLASS = "class", "somebody gave it another class"
     DEADLINE = "deadline", "somebody set another deadline, or took it away"
+    DEADLINE_AT_RISK = "deadline_at_risk", "its deadline is at risk: why, and by how much it would come late"
+    DEADLINE_SAFE = "deadline_safe", "its deadline, which was at risk, is safe again"
+    DEADLINE_MISSED = "deadline_missed", "its deadline has passed, and it had not ended"
     RETRY = "retry", "somebody asked for another try"
     PROGRESS = "progress", "how far it is; only streamed, never kept"
 

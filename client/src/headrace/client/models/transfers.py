@@ -153,6 +153,12 @@ class Transfer(Model):
         default=False, description="its deadline passed before it ended, or will have at its present rate"
     )
     deadline_note: str = Field(default="", description="why its deadline is at risk")
+    deadline_told: Literal["", "at_risk", "missed"] = Field(
+        default="", description="what its history says last of its deadline, which does not go up and down with a rate"
+    )
+    deadline_late_s: Count | None = Field(
+        default=None, description="by how much it would come late at least, or did; null: it would not, or nobody knows"
+    )
     ends: ExpectedEnd | None = Field(
         default=None,
         description="when it is expected to end; null: it has ended, is paused, or nothing says how long it takes",
