@@ -96,6 +96,7 @@ def test_what_begins_at_a_known_time_is_kept_by_what_its_plan_expects() -> None:
     assert risk_of(promised(QUEUED, expected=estimate(1700, 1), **begins), 0.05).kept
     assert not risk_of(promised(QUEUED, expected=estimate(1750, 1), **begins), 0.05).kept
     assert not risk_of(promised(PAUSED, expected=estimate(60, 1), **begins)).kept, "somebody holds it back"
+    assert not risk_of(promised(PAUSED, forecast=Forecast(known=True))).kept, "it was just paused"
 
 
 def test_what_links_say_counts_for_what_does_not_move_alone() -> None:
