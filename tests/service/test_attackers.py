@@ -6,6 +6,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.servers.site import PASSWORD, Person, Site, digest_of, started_site
 from tests.service.refusals import refused
 from tests.service.test_consent import APPROVED_OVERWRITES, differing_files, plan_to_approve, publish
 from tests.service.test_key_rotation import attached
+from tests.service.test_transfers import SLOW_BPS, large_set, small_set, until, until_durable
 
 from headrace.api.app.key_rotation import next_key
 from headrace.api.data_folder import POLICY_PUBLISHED
@@ -23,6 +25,9 @@ from headrace.api.policy.versions import Policies
 from headrace.api.signing.consents import approval_of
 from headrace.api.store.tables_site import InvitationRow, PasskeyRow, PersonRow, PolicyRow, SessionRow
 from headrace.api.store.tables_work import ApprovalRow, ConfirmationRow, TransferRow
+from headrace.api.transfers.attempts import Attempts
+from headrace.api.transfers.run_state import End, Run
+from headrace.api.transfers.state_machine import Standing
 from headrace.auth import TOKEN_SCOPES, AuthError
 from headrace.auth.passwords import hash_password
 from headrace.auth.secret_forms import make_invitation
@@ -271,6 +276,51 @@ async def test_whoever_writes_to_the_database_chooses_no_policy_by_which_the_nex
     await publish(strict, APPROVED_OVERWRITES)
     assert await unproven(strict) == []
     assert (await overwriting(strict)).state is m.PlanState.READY
+
+
+@pytest.mark.anyio
+async def test_what_runs_waits_while_nobody_is_proven_to_have_published_the_policy_and_then_goes_on(
+    strict: Site,
+) -> None:
+    await publish(strict, OPEN)
+    large_set(strict)
+    transfer, waits = [
+        await strict.ada.plan("lab:/set", f"archive:/{name}", rate_limit_bps=SLOW_BPS) for name in ("copy", "other")
+    ]
+    transfer = await strict.ada.submit(transfer)
+    await until_durable(strict, transfer)
+    async with strict.service.whole.core.database.write() as tx:
+        await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(statement=""))
+    assert await unproven(strict) == ["2"]
+    waiting = await until(strict, transfer, "waiting", reason="nobody is proven to have published policy version 2")
+    assert "`headrace health`" in waiting.state_reason
+    assert waiting.error is None
+    with refused("policy_changed"):
+        await strict.ada.submit(waits)
+    # Another start of the same changes nothing of that.
+    assert await unproven(strict) == ["2"]
+    await until(strict, transfer, "waiting", reason="nobody is proven to have published policy version 2")
+    await publish(strict, OPEN)
+    await until(strict, transfer, "running")
+
+
+@pytest.mark.anyio
+async def test_what_has_arrived_while_the_policy_was_not_proven_gets_its_receipt_once_one_is(
+    strict: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_set(strict)
+    conclude, tries = Attempts.conclude, count()
+    policies = strict.use_cases.policies
+
+    async def first_unproven(attempts: Attempts, run: Run, end: End, standing: Standing) -> bool:
+        run.released = None  # as after a restart
+        monkeypatch.setattr(policies, "unproven", None if next(tries) else "1")
+        return await conclude(attempts, run, end, standing)
+
+    monkeypatch.setattr(Attempts, "conclude", first_unproven)
+    ended = await strict.ada.end_of(await strict.ada.submit(await strict.ada.plan("lab:/set", "archive:/copy")))
+    assert next(tries) == 2
+    assert (ended.state, ended.receipt is not None) == (m.TransferState.COMPLETE, True)
 
 
 @pytest.mark.anyio

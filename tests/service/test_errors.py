@@ -114,7 +114,7 @@ SOON = (
 )  # fmt: skip
 ONCE_MENDED = (
     "audit_unsent", "audit_unwritable", "directory_away", "halted", "key_unusable", "node_away", "provider_failed",
-    "qos_unreadable", "quota_exceeded",
+    "policy_unproven", "qos_unreadable", "quota_exceeded",
 )  # fmt: skip
 
 

@@ -88,6 +88,7 @@ class Code(StrEnum):
     APPROVAL_NOT_NEEDED = "approval_not_needed"
     CONFIRMATION_NOT_NEEDED = "confirmation_not_needed"
     DENIED_BY_POLICY = "denied_by_policy"
+    POLICY_UNPROVEN = "policy_unproven"
     HALTED = "halted"
     OUTSIDE_HOURS = "outside_hours"
     REQUESTER_INACTIVE = "requester_inactive"

@@ -109,6 +109,7 @@ export const common = {
   "problem.audit_unwritable": "Nothing was changed: the audit log can't be written",
   "problem.audit_unsent": "Nothing was started: too many audit events wait to be sent to the other host",
   "problem.key_unusable": "Nothing was signed: the service's key can't be used now",
+  "problem.policy_unproven": "Nothing was started: nobody is proven to have published the policy",
   "problem.internal_error": "The service failed",
 
   "nav.approvals": "Approvals",

@@ -125,6 +125,16 @@ class Signer:
         return self._policies.unproven
 
     @property
+    def _undecidable(self) -> str:
+        """Say that nobody knows by which policy to decide, which passes once one is proven; empty where one is."""
+        if self.unproven_policy is None:
+            return ""
+        return (
+            f"nobody is proven to have published policy version {self.unproven_policy}, so nothing runs; it goes on by "
+            "itself once a proven one is in force: operators see in `headrace health` what to do"
+        )
+
+    @property
     def other_policy(self) -> str | None:
         """By which version a signer of its own decides, when that is not the active one."""
         theirs, active = self._key.policy, self._policies.active
@@ -226,6 +236,8 @@ class Signer:
             raise ServiceError(Code.PLAN_NOT_READY, f"plan `{transfer.plan}` was never sealed; plan again")
         # Before everything that is final: a halt passes.
         await self._halts.require_none(tx, _work(transfer, row.document))
+        if self._undecidable:
+            raise ServiceError(Code.POLICY_UNPROVEN, self._undecidable)
         if starts:
             await self._core.audit.require_room(tx)
         # Were that column altered: a plan that needs consent is not released without.
@@ -332,7 +344,9 @@ class Signer:
                 await self._core.audit.require_room(tx)
         except ServiceError as error:
             return error.detail
-        return "the service's authority key can't be used; operators see why" if self._key.trouble else ""
+        if self._key.trouble:
+            return "the service's authority key can't be used; operators see why"
+        return self._undecidable
 
     async def _consent(
         self, tx: Tx, transfer: TransferRow, *, starts: bool

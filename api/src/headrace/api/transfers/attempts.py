@@ -59,7 +59,7 @@ _END = _ATTEMPTS.update().where(
 )
 _NO_END = {"code": "", "message": "", "statements": ""}
 _RENEW_AGAIN = timedelta(seconds=5)
-_PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE, Code.QOS_UNREADABLE})
+_PASSES = frozenset({Code.AUDIT_UNSENT, Code.HALTED, Code.KEY_UNUSABLE, Code.POLICY_UNPROVEN, Code.QOS_UNREADABLE})
 """What is waited for until `Signer.halted`, or what is in force of links, says that it is over."""
 _OF_NODE = re.compile(r"node (?P<node>ed25519:[\w-]+): (?P<said>.*)", re.DOTALL)
 """How the hub names the node that could not use its state folder."""
@@ -336,6 +336,8 @@ class Attempts:
             await self._parts.signer.settle(unsettled)
             return True
         except (ServiceError, GuardrailError) as error:
+            if error.code in _PASSES:
+                raise  # its end is kept at the hub, and looked at again
             # What arrived stays; who can't be trusted, or must not run any more, gets no receipt.
             run.end = End("failed", str(error.code), str(error.args[0]), retryable=False)
             return True
@@ -439,7 +441,7 @@ class Attempts:
         return problem.model_dump_json()
 
     def _stands_against(self, run: Run, error: Refusal | WishChanged) -> bool:
-        """Keep what the signer refused: halts and a key that can't be used pass, the rest is for good.
+        """Keep what the signer refused: halts and a key or policy that can't be used pass, the rest is for good.
 
         The audit log's trouble is the job's.
         """
