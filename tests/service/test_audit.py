@@ -116,6 +116,31 @@ async def test_what_is_altered_removed_or_cut_off_is_noticed(
 
 
 @pytest.mark.anyio
+async def test_an_intact_chain_without_an_exported_head_is_not_said_to_have_been_compared_with_one(
+    quiet_site: Site, tmp_path: Path
+) -> None:
+    await quiet_site.use_cases.audit.export_head()
+    await quiet_site.service.close()
+    copy = tmp_path / "copy"
+    shutil.copytree(quiet_site.settings.data, copy)
+
+    def said() -> str:
+        run = CliRunner().invoke(audit, ["verify", "--data", str(copy)])
+        assert run.exit_code == 0, run.output
+        return run.stdout
+
+    assert "and the last exported head is on the chain" in said()
+    (copy / "audit-heads.jsonl").unlink()
+    assert "Every link fits; no exported head was there to compare with" in said()
+    connection = sqlite3.connect(copy / "headrace.sqlite")
+    connection.execute("DELETE FROM audit")
+    connection.commit()
+    connection.close()
+    assert "intact: 0 events" in said()
+    assert "There is no event, though each service writes some at its first start; no exported head" in said()
+
+
+@pytest.mark.anyio
 async def test_a_service_does_not_start_on_a_store_whose_events_were_cut_off(quiet_site: Site) -> None:
     await quiet_site.service.close()
     connection = sqlite3.connect(quiet_site.settings.data / "headrace.sqlite")
