@@ -1,8 +1,9 @@
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from pydantic import ValidationError
@@ -10,6 +11,7 @@ from sqlalchemy import delete
 from tests.servers.counted import counted
 from tests.servers.site import WAIT_S, Site, started_site
 from tests.service.refusals import refused
+from tests.service.test_transfers import small_set
 
 from headrace.api.app.hub_events import HubEvents
 from headrace.api.audit import strangers
@@ -19,7 +21,7 @@ from headrace.api.sites.nodes import Nodes
 from headrace.api.store.tables_site import NodeRow
 from headrace.auth import Limit
 from headrace.client import models as m
-from headrace.engine import EngineError, HubEvent, Node, NodeAttached, NodeDetached, NodeRefused
+from headrace.engine import EngineError, HubEvent, Node, NodeAttached, NodeDetached, NodeRefused, NodeSpace
 
 
 async def join(site: Site, token: str, name: str, roots: list[tuple[str, str, str]]) -> Node:
@@ -41,6 +43,53 @@ async def test_a_node_joins_with_a_one_time_token_and_its_roots_become_endpoints
         ("lab", "left", True, "delete"),
     ]
     assert [event.detail["name"] for event in await site.audited("node_joined")] == ["left", "right"]
+
+
+async def free_at(site: Site, endpoint: str) -> datetime:
+    [found] = [one.free_at for one in await site.ada.port.endpoints() if one.id == endpoint]
+    assert found is not None
+    return found
+
+
+@pytest.mark.anyio
+async def test_what_is_free_at_an_endpoint_is_as_of_the_last_transfer_there(site: Site) -> None:
+    attached = await free_at(site, "archive")
+    site.clock.shift += timedelta(seconds=20)
+    small_set(site)
+    ended = await site.ada.end_of(await site.ada.submit(await site.ada.plan("lab:/set", "archive:/copy")))
+    assert ended.state is m.TransferState.COMPLETE
+    nodes, key = site.use_cases.nodes, site.nodes["right"].key
+
+    def told() -> bool:
+        space = nodes.space(key, "archive")
+        return space is not None and space.at >= attached + timedelta(seconds=20)
+
+    await site.until_nodes(told)
+    assert await free_at(site, "archive") >= attached + timedelta(seconds=20)
+    [archive] = [one for one in await site.ada.port.endpoints() if one.id == "archive"]
+    assert (archive.free_bytes or 0) <= (archive.total_bytes or 0) > 0
+
+
+@pytest.mark.anyio
+async def test_what_a_node_of_before_said_is_free_keeps_its_age_when_its_clock_is_told_anew(site: Site) -> None:
+    nodes, key = site.use_cases.nodes, site.nodes["right"].key
+    attached = await free_at(site, "archive")
+    event = nodes.attached(key)
+    assert event is not None
+    site.clock.shift += timedelta(seconds=20)
+    await nodes.on_attached(event)
+    assert await free_at(site, "archive") == attached
+    root = SimpleNamespace(name="archive", free_bytes=7, total_bytes=9)
+    nodes.on_space(cast("NodeSpace", SimpleNamespace(node=key, roots=[root])))
+    assert await free_at(site, "archive") >= attached + timedelta(seconds=20)
+    root.total_bytes = 0
+    nodes.on_space(cast("NodeSpace", SimpleNamespace(node=key, roots=[root])))
+    [archive] = [one for one in await site.ada.port.endpoints() if one.id == "archive"]
+    assert (archive.free_bytes, archive.online) == (None, True), "what can't be measured is not called full"
+    await site.stop_node("right")
+    root.total_bytes = 9
+    nodes.on_space(cast("NodeSpace", SimpleNamespace(node=key, roots=[root])))
+    assert nodes.space(key, "archive") is None
 
 
 @pytest.mark.anyio

@@ -2363,8 +2363,13 @@ export interface components {
                 };
             };
             /**
+             * Free At
+             * @description every minute and after transfers; of a node of the release before, when it attached
+             */
+            free_at?: string | null;
+            /**
              * Free Bytes
-             * @description what was free when its node attached; a plan measures anew
+             * @description what was free when its node said so last (`free_at`); a plan measures anew
              */
             free_bytes?: number | null;
             /** Id */

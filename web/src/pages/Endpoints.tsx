@@ -8,6 +8,7 @@ import { answer, api } from "../api/client";
 import { endpointsQuery, meQuery, nodesQuery, type EndpointFilter } from "../api/queries";
 import type { Endpoint, Node } from "../api/schema";
 import { visible } from "../format/text";
+import { ago, instant, useNow, useZone } from "../format/time";
 import { bytes, count, share } from "../format/units";
 import { t, tn } from "../i18n";
 import { Join } from "../nodes/Join";
@@ -81,7 +82,7 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
       label={t("endpoints.title")}
       heads={[t("endpoints.name"), t("transfers.state"), t("endpoints.access"), t("endpoints.node"), t("endpoints.space"), t("endpoints.labels")]}
     >
-      {endpoints.map(({ id, aliases, online, access, node, root, free_bytes: free, total_bytes: total, labels, folder_labels: folders }) => (
+      {endpoints.map(({ id, aliases, online, access, node, root, free_bytes: free, total_bytes: total, free_at: at, labels, folder_labels: folders }) => (
         <Table.Tr key={id}>
           <Table.Td>
             <strong>{visible(id)}</strong>
@@ -96,9 +97,14 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
             <div className={classes.second}>{t("endpoints.root", { root: visible(root) })}</div>
           </Table.Td>
           <Table.Td>
-            {free == null || total == null
-              ? t("value.unknown")
-              : t("endpoints.free", { free: bytes(free), share: share(free, total) })}
+            {free == null || total == null ? (
+              t("value.unknown")
+            ) : (
+              <>
+                {t("endpoints.free", { free: bytes(free), share: share(free, total) })}
+                {at != null && <Measured at={at} />}
+              </>
+            )}
           </Table.Td>
           <Table.Td>
             <Group gap={4}>
@@ -124,6 +130,13 @@ function EndpointTable({ endpoints, nodes }: { endpoints: readonly Endpoint[]; n
       ))}
     </Listing>
   );
+}
+
+/** How old a figure is that nodes say again and again. */
+function Measured({ at }: { at: string }) {
+  const zone = useZone();
+  const when = ago(at, useNow()) || instant(at, zone);
+  return <div className={classes.second}>{t("endpoints.measured", { when })}</div>;
 }
 
 type Change = "drain" | "undrain" | "revoke" | "remove";

@@ -15,7 +15,7 @@ use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::Accounts;
-use crate::convert::{MissingRoot, RootInfo};
+use crate::convert::{MissingRoot, RootInfo, RootSpace};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{MAX_ADDRESSES, MAX_ROOTS};
 use crate::session::{Fireflies, Settings};
@@ -433,6 +433,20 @@ impl Roots {
             }
         };
         self.open.iter().map(|(root, _)| info(root)).collect()
+    }
+
+    /// What is free below each, of those that can be measured now. A file system that hangs holds this up.
+    pub(crate) fn spaces(&self) -> Vec<RootSpace> {
+        let measured = |root: &Arc<Root>| {
+            let space = root.space().ok()?;
+            Some(RootSpace {
+                name: root.name().to_owned(),
+                free_bytes: space.free_bytes,
+                total_bytes: space.total_bytes,
+            })
+        };
+        let roots = self.open.iter().map(|(root, _)| root);
+        roots.filter_map(measured).collect()
     }
 }
 

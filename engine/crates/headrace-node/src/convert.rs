@@ -36,6 +36,17 @@ pub struct RootInfo {
     pub total_bytes: u64,
 }
 
+/// What is free below a root, as its node measured it last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootSpace {
+    /// Its name.
+    pub name: String,
+    /// Bytes that may still be written.
+    pub free_bytes: u64,
+    /// Size of its file system.
+    pub total_bytes: u64,
+}
+
 /// A root that its node declares and can't open now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRoot {
@@ -215,6 +226,31 @@ pub(crate) fn roots_in(roots: Vec<proto::Root>) -> Result<Vec<RootInfo>, Problem
         })
     };
     roots.into_iter().map(root_in).collect()
+}
+
+pub(crate) fn spaces_in(spaces: proto::Spaces) -> Result<Vec<RootSpace>, Problem> {
+    if spaces.roots.len() > proto::MAX_ROOTS {
+        return Err(violation("too many roots"));
+    }
+    let space_in = |space: proto::Space| {
+        Ok(RootSpace {
+            name: short_text(space.name)?,
+            free_bytes: space.free_bytes.min(MAX_COUNT),
+            total_bytes: space.total_bytes.min(MAX_COUNT),
+        })
+    };
+    spaces.roots.into_iter().map(space_in).collect()
+}
+
+pub(crate) fn spaces_out(spaces: Vec<RootSpace>) -> proto::Spaces {
+    let space_out = |space: RootSpace| proto::Space {
+        name: space.name,
+        free_bytes: space.free_bytes,
+        total_bytes: space.total_bytes,
+    };
+    proto::Spaces {
+        roots: spaces.into_iter().map(space_out).collect(),
+    }
 }
 
 pub(crate) fn missing_in(missing: Vec<proto::MissingRoot>) -> Result<Vec<MissingRoot>, Problem> {
@@ -470,6 +506,24 @@ mod tests {
                 ..ProgressCounts::default()
             };
             assert_eq!(counts_in(progress_out(&id, said.clone())), said);
+        }
+    }
+
+    #[test]
+    fn what_is_free_arrives_as_it_is_within_limits() {
+        let space = |name: &str, free_bytes| RootSpace {
+            name: name.to_owned(),
+            free_bytes,
+            total_bytes: free_bytes,
+        };
+        let said = vec![space("data", 3), space("other", 0)];
+        assert_eq!(spaces_in(spaces_out(said.clone())), Ok(said));
+        let most = spaces_in(spaces_out(vec![space("data", u64::MAX)]));
+        assert_eq!(most, Ok(vec![space("data", MAX_COUNT)]));
+        let many = vec![space("data", 1); proto::MAX_ROOTS + 1];
+        for refused in [many, vec![space("da\nta", 1)]] {
+            let code = spaces_in(spaces_out(refused)).expect_err("refused").code;
+            assert_eq!(code, "protocol_violation");
         }
     }
 

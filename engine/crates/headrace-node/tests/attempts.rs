@@ -101,6 +101,34 @@ async fn an_attempt_runs_from_its_ticket_to_its_signed_end() {
 }
 
 #[tokio::test]
+async fn what_is_free_below_roots_is_told_when_an_attempt_has_ended_there() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let ticket = site.ticket("tr_1", &from, &to);
+    start(&site, &ticket, "tr_1").await.expect("started");
+    complete(&site, (&from, &to), "tr_1", "");
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        let event = site
+            .next(|event| matches!(event, HubEvent::NodeSpace { .. }))
+            .await;
+        let HubEvent::NodeSpace { node, roots } = event else {
+            unreachable!("matched")
+        };
+        let [root] = &roots[..] else {
+            panic!("{roots:?}")
+        };
+        assert_eq!(root.name, "data");
+        assert!(0 < root.free_bytes && root.free_bytes <= root.total_bytes);
+        told.push(node);
+    }
+    told.sort_unstable();
+    let mut both = [from.key, to.key];
+    both.sort_unstable();
+    assert_eq!(told, both);
+}
+
+#[tokio::test]
 async fn invariant_1_a_node_starts_only_what_a_good_ticket_allows() {
     let site = Site::start().await;
     let (from, to) = two(&site).await;

@@ -1,6 +1,6 @@
 //! What a hub tells its service.
 
-use headrace_node::convert::{MissingRoot as Missing, RootInfo};
+use headrace_node::convert::{MissingRoot as Missing, RootInfo, RootSpace as Space};
 use headrace_node::hub::{AttemptEnded as Ended, HubEvent};
 use headrace_node::session::{Flow as KnownFlow, Side};
 use pyo3::IntoPyObjectExt as _;
@@ -45,6 +45,22 @@ pub(crate) struct NodeAttached {
 pub(crate) struct MissingRoot {
     name: String,
     reason: String,
+}
+
+/// What is free below roots of an attached node now.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+pub(crate) struct NodeSpace {
+    node: String,
+    roots: Vec<RootSpace>,
+}
+
+/// What is free below a root.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+pub(crate) struct RootSpace {
+    name: String,
+    free_bytes: u64,
+    total_bytes: u64,
 }
 
 /// Somebody was refused that wanted to attach, or broke off.
@@ -167,6 +183,21 @@ impl From<RootInfo> for NodeRoot {
         Self {
             name,
             access: access.as_str(),
+            free_bytes,
+            total_bytes,
+        }
+    }
+}
+
+impl From<Space> for RootSpace {
+    fn from(space: Space) -> Self {
+        let Space {
+            name,
+            free_bytes,
+            total_bytes,
+        } = space;
+        Self {
+            name,
             free_bytes,
             total_bytes,
         }
@@ -303,6 +334,14 @@ pub(crate) fn to_python(py: Python<'_>, event: HubEvent) -> PyResult<Py<PyAny>> 
             accepts_connections: !data_addresses.is_empty(),
             data_addresses,
             clock_skew_ms,
+        }
+        .into_py_any(py),
+        HubEvent::NodeSpace {
+            node,
+            roots: measured,
+        } => NodeSpace {
+            node: node.to_string(),
+            roots: measured.into_iter().map(RootSpace::from).collect(),
         }
         .into_py_any(py),
         HubEvent::NodeRefused {

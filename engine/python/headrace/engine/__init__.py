@@ -16,6 +16,8 @@ from headrace.engine._native import (
     NodeDetached,
     NodeRefused,
     NodeRoot,
+    NodeSpace,
+    RootSpace,
     Survey,
     __version__,
     begin_hub_succession,
@@ -25,7 +27,7 @@ from headrace.engine._native import (
     main,
 )
 
-HubEvent = JoinRequested | NodeAttached | NodeRefused | NodeDetached | AttemptProgress | AttemptEnded
+HubEvent = JoinRequested | NodeAttached | NodeSpace | NodeRefused | NodeDetached | AttemptProgress | AttemptEnded
 
 __all__ = [
     "AttemptEnded",
@@ -44,6 +46,8 @@ __all__ = [
     "NodeDetached",
     "NodeRefused",
     "NodeRoot",
+    "NodeSpace",
+    "RootSpace",
     "Survey",
     "__version__",
     "begin_hub_succession",

@@ -22,6 +22,8 @@ __all__ = [
     "NodeDetached",
     "NodeRefused",
     "NodeRoot",
+    "NodeSpace",
+    "RootSpace",
     "StageTimes",
     "Survey",
     "__version__",
@@ -83,6 +85,24 @@ class NodeAttached:
     accepts_connections: bool
     clock_skew_ms: int
     """Its clock minus ours."""
+
+@final
+class RootSpace:
+    """What is free below a root."""
+
+    name: str
+    free_bytes: int
+    total_bytes: int
+
+@final
+class NodeSpace:
+    """What is free below roots of an attached node: sent every minute, and when attempts there have ended.
+
+    Those that can't be measured now are not among them; nodes of the release before send none.
+    """
+
+    node: str
+    roots: list[RootSpace]
 
 @final
 class NodeRefused:
@@ -288,7 +308,9 @@ class Survey:
     deletes_sample: list[str]
     conflicts_sample: list[str]
 
-_HubEvent: TypeAlias = JoinRequested | NodeAttached | NodeRefused | NodeDetached | AttemptProgress | AttemptEnded
+_HubEvent: TypeAlias = (
+    JoinRequested | NodeAttached | NodeSpace | NodeRefused | NodeDetached | AttemptProgress | AttemptEnded
+)
 
 @final
 class Hub:

@@ -52,6 +52,7 @@ class EndpointView(View):
     online: bool
     labels: dict[str, str]
     free_bytes: int | None
+    free_at: datetime | None
 
     @classmethod
     def of(cls, endpoint: m.Endpoint) -> "EndpointView":
@@ -64,6 +65,7 @@ class EndpointView(View):
             online=endpoint.online,
             labels={visible(key): visible(value) for key, value in endpoint.labels.items()},
             free_bytes=endpoint.free_bytes,
+            free_at=endpoint.free_at,
         )
 
 

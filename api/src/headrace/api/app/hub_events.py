@@ -24,6 +24,7 @@ from headrace.engine import (
     NodeAttached,
     NodeDetached,
     NodeRefused,
+    NodeSpace,
 )
 
 _log = logging.getLogger(__name__)
@@ -73,6 +74,8 @@ class HubEvents:
             case NodeAttached() | NodeDetached():
                 self._news[event.node] = event
                 self._core.jobs.wake(_NODE, event.node)
+            case NodeSpace():
+                self._do.nodes.on_space(event)
             case NodeRefused():
                 # Anybody can make keys and be refused: only nodes that have joined are worth a look into the store.
                 if self._do.nodes.has_joined(event.node):

@@ -416,7 +416,8 @@ class Endpoints:
     def _view(self, known: Known, *, told: bool = True) -> m.Endpoint:
         """Show an endpoint, with the labels of folders for who may be `told` them."""
         live = self._nodes.attached(known.node_key)
-        root = next((root for root in live.roots if root.name == known.root), None) if live else None
+        online = live is not None and any(root.name == known.root for root in live.roots)
+        space = self._nodes.space(known.node_key, known.root) if online else None
         return m.Endpoint(
             id=known.id,
             aliases=list(known.aliases),
@@ -426,9 +427,10 @@ class Endpoints:
             labels=dict(known.labels),
             folder_labels={path: dict(labels) for path, labels in known.folder_labels.items()} if told else {},
             version=_version(known) if told else "",
-            online=root is not None,
-            free_bytes=root.free_bytes if root else None,
-            total_bytes=root.total_bytes if root else None,
+            online=online,
+            free_bytes=space.free_bytes if space else None,
+            total_bytes=space.total_bytes if space else None,
+            free_at=space.at if space else None,
         )
 
 

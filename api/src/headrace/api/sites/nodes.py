@@ -26,7 +26,7 @@ from headrace.api.store.beginnings import begun_by
 from headrace.api.store.tables_site import JoinTokenRow, NodeRow
 from headrace.client import models as m
 from headrace.client.text import plural
-from headrace.engine import JoinRequested, NodeAttached
+from headrace.engine import JoinRequested, NodeAttached, NodeRoot, NodeSpace, RootSpace
 from headrace.guardrails import MAX_CLOCK_SKEW_MS, new_id
 
 _log = logging.getLogger(__name__)
@@ -84,6 +84,15 @@ class LeftOut:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What was free below a root when its node measured it last, and when that was said."""
+
+    free_bytes: int
+    total_bytes: int
+    at: datetime
+
+
 _IDS: Final = "nd_"
 """What the ids of nodes begin with."""
 
@@ -102,6 +111,7 @@ class Nodes:
         self._authority = authority
         self._attached: dict[str, NodeAttached] = {}
         self._announced: dict[str, datetime] = {}
+        self._spaces: dict[str, dict[str, Space]] = {}
         self._joined: set[str] = set()
         self._names: dict[str, str] = {}
         self._refused: dict[str, RefusedNode] = {}
@@ -172,6 +182,7 @@ class Nodes:
         """Note that a node's control stream ended."""
         self._attached.pop(key, None)
         self._left_out.pop(key, None)
+        self._spaces.pop(key, None)
         self._core.broker.notify(NODES)
         async with self._core.database.write() as tx:
             row = await tx.scalar(select(NodeRow).where(NodeRow.key == key))
@@ -185,6 +196,21 @@ class Nodes:
             async with self._core.database.write() as tx:
                 await tx.execute(_SEEN, {"of_keys": list(self._attached), "now": self._core.clock()})
 
+    def on_space(self, event: NodeSpace) -> None:
+        """Note what an attached node says is free below its roots now."""
+        if event.node in self._attached:
+            self._measured(event.node, event.roots)
+            self._core.broker.notify(NODES)
+
+    def _measured(self, key: str, roots: Sequence[NodeRoot | RootSpace]) -> None:
+        spaces, now = self._spaces.setdefault(key, {}), self._core.clock()
+        spaces |= {root.name: Space(root.free_bytes, root.total_bytes, now) for root in roots}
+
+    def space(self, key: str, root: str) -> Space | None:
+        """Return what is free below a root of an attached node, as it said last; nothing where it can't tell."""
+        space = self._spaces.get(key, {}).get(root)
+        return space if space is not None and space.total_bytes else None
+
     def announced(self, key: str) -> datetime | None:
         """Return when a node attached here, or last told of its roots."""
         return self._announced.get(key)
@@ -192,6 +218,9 @@ class Nodes:
     def _note(self, event: NodeAttached, name: str) -> None:
         before = self._attached.get(event.node)
         self._attached[event.node], self._names[event.node] = event, name
+        # What is told again because a clock changed was not measured anew.
+        known = self._spaces.get(event.node, {})
+        self._measured(event.node, [root for root in event.roots if not _is_as(root, known.get(root.name))])
         self._announced[event.node] = self._core.clock()
         if before is None or before.data_addresses != event.data_addresses:
             self._say_unreached(event.node)
@@ -661,6 +690,10 @@ class Nodes:
             said.append(self._unreached(key, live))
         said += [f"its root `{root.name}` can't be opened: {root.reason}" for root in live.missing_roots]
         return "; ".join(said)
+
+
+def _is_as(root: NodeRoot, known: Space | None) -> bool:
+    return known is not None and (root.free_bytes, root.total_bytes) == (known.free_bytes, known.total_bytes)
 
 
 def _apart(skew_ms: int) -> str:

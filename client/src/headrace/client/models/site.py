@@ -25,9 +25,12 @@ class Endpoint(Model):
     """Another one after each change of its names and labels; shown like the labels of folders."""
     online: bool
     free_bytes: Count | None = Field(
-        default=None, description="what was free when its node attached; a plan measures anew"
+        default=None, description="what was free when its node said so last (`free_at`); a plan measures anew"
     )
     total_bytes: Count | None = None
+    free_at: datetime | None = Field(
+        default=None, description="every minute and after transfers; of a node of the release before, when it attached"
+    )
 
 
 class EndpointUpdate(Proven):

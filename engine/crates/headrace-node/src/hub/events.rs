@@ -12,7 +12,7 @@ use headrace_core::value::Id;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use crate::convert::{AttemptId, MissingRoot, Outcome, ProgressCounts, RootInfo};
+use crate::convert::{AttemptId, MissingRoot, Outcome, ProgressCounts, RootInfo, RootSpace};
 use crate::problem::Problem;
 use crate::session::Side;
 
@@ -53,6 +53,13 @@ pub enum HubEvent {
         data_addresses: Vec<String>,
         /// Its clock minus ours.
         clock_skew_ms: i64,
+    },
+    /// What is free below roots of an attached node now; those that it could not measure are not among them.
+    NodeSpace {
+        /// Its key.
+        node: PublicKey,
+        /// As it measured them.
+        roots: Vec<RootSpace>,
     },
     /// The stream of a node ended.
     NodeDetached {
@@ -209,6 +216,23 @@ impl EventQueue {
         }
     }
 
+    /// Tells what is free at a node. It never waits: what finds no room is dropped, as the node says it again.
+    pub(super) fn space(&self, node: PublicKey, roots: Vec<RootSpace>) {
+        let mut state = self.state.lock();
+        let State { events, closed, .. } = &mut *state;
+        let room = events.len() < MAX_EVENTS && !*closed;
+        let waiting = events.iter_mut().rev().find_map(|event| match event {
+            HubEvent::NodeSpace { node: other, roots } if *other == node => Some(roots),
+            _ => None,
+        });
+        if let Some(waiting) = waiting {
+            *waiting = roots;
+        } else if room {
+            events.push_back(HubEvent::NodeSpace { node, roots });
+            self.filled.notify_one();
+        }
+    }
+
     /// Ends an attempt, with what was counted last.
     pub(super) async fn end(&self, last: Option<ProgressCounts>, ended: AttemptEnded) {
         self.close_attempt(&ended.id);
@@ -338,6 +362,34 @@ mod tests {
         queue.push(detached()).await;
         queue.progress(NODE, id(1), counts(2));
         assert_eq!(told(&queue).await, ["1 has 2", "detached"]);
+    }
+
+    #[tokio::test]
+    async fn what_is_free_later_replaces_what_waits_of_the_same_node_and_holds_nobody() {
+        let free = |free_bytes| {
+            let name = "data".to_owned();
+            let space = RootSpace {
+                name,
+                free_bytes,
+                total_bytes: 9,
+            };
+            vec![space]
+        };
+        let queue = EventQueue::default();
+        queue.space(NODE, free(3));
+        queue.space(OTHER, free(4));
+        queue.space(NODE, free(2));
+        for _ in 2..MAX_EVENTS {
+            queue.push(detached()).await;
+        }
+        queue.space(SOURCE, free(1));
+        let mut told = Vec::new();
+        for event in queue.next(MAX_EVENTS).await {
+            if let HubEvent::NodeSpace { node, roots } = event {
+                told.push((node, roots[0].free_bytes));
+            }
+        }
+        assert_eq!(told, [(NODE, 2), (OTHER, 4)]);
     }
 
     #[tokio::test]

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::events::HubEvent;
+use crate::convert::RootSpace;
 use crate::problem::{ControlCode, Problem};
 use crate::proto::{self, BrowsePage, FromNode, ListingPart, ToNode, from_node, to_node};
 
@@ -184,6 +185,17 @@ impl Link {
             *clock_skew_ms = skew;
         }
         Some(event.clone())
+    }
+
+    /// Notes what is free below the node's roots: what is told of it again says that, too.
+    pub(super) fn measured(&self, spaces: &[RootSpace]) {
+        if let (HubEvent::NodeAttached { roots, .. }, _) = &mut *self.announced.lock() {
+            for space in spaces {
+                for root in roots.iter_mut().filter(|root| root.name == space.name) {
+                    (root.free_bytes, root.total_bytes) = (space.free_bytes, space.total_bytes);
+                }
+            }
+        }
     }
 
     /// What the node said went wrong. When that is about a time, how its clock stands against ours stands with it.
@@ -386,7 +398,42 @@ pub(super) fn unreachable_node(node: &PublicKey) -> Problem {
 
 #[cfg(test)]
 mod tests {
+    use headrace_core::access::Access;
+
     use super::*;
+    use crate::convert::RootInfo;
+
+    #[test]
+    fn what_is_told_again_of_a_node_has_what_it_said_is_free_since() {
+        let node = PublicKey::from_bytes([1; 32]);
+        let attached = HubEvent::NodeAttached {
+            node,
+            version: String::new(),
+            roots: vec![RootInfo {
+                name: "data".to_owned(),
+                access: Access::Read,
+                free_bytes: 9,
+                total_bytes: 9,
+            }],
+            missing_roots: vec![],
+            data_addresses: vec![],
+            clock_skew_ms: 0,
+        };
+        let (out, _) = mpsc::channel(1);
+        let reach = Reach { addresses: vec![] };
+        let link = Link::new((node, None, 0), reach, (attached, 0), out);
+        let space = |name: &str| RootSpace {
+            name: name.to_owned(),
+            free_bytes: 2,
+            total_bytes: 10,
+        };
+        link.measured(&[space("data"), space("unknown")]);
+        let Some(HubEvent::NodeAttached { roots, .. }) = link.clock(5_000) else {
+            panic!("a clock that steps ahead is told at once")
+        };
+        assert_eq!((roots.len(), roots[0].free_bytes), (1, 2));
+        assert_eq!(roots[0].total_bytes, 10);
+    }
 
     #[test]
     fn whose_clock_is_off_and_by_how_much_is_said() {

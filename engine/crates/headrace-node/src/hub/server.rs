@@ -15,7 +15,7 @@ use super::link::{Link, Reach};
 use super::records::Record;
 use super::{HubEvent, Shared, results, survey};
 use crate::convert::{
-    AttemptId, attempt_in, missing_in, progress_in, roots_in, short_text, violation,
+    AttemptId, attempt_in, missing_in, progress_in, roots_in, short_text, spaces_in, violation,
 };
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_server::Control;
@@ -319,6 +319,11 @@ impl Shared {
                     tracing::info!(node = %link.node, skew_ms = skew, "the clock of a node has changed against ours");
                     self.events.push(event).await;
                 }
+            }
+            Some(from_node::Message::Spaces(spaces)) => {
+                let spaces = spaces_in(spaces)?;
+                link.measured(&spaces);
+                self.events.space(link.node, spaces);
             }
             Some(from_node::Message::Goodbye(problem)) => {
                 let problem = link.said(problem);

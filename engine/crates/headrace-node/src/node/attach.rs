@@ -11,7 +11,7 @@ use headrace_core::value::Timestamp;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{MissedTickBehavior, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 use tonic::transport::Channel;
@@ -22,7 +22,9 @@ use super::mover::StopCause;
 use super::outage::{GOOD_STREAM, Outage};
 use super::{Dialer, Shared, results};
 use crate::blocking::blocking;
-use crate::convert::{AttemptId, missing_out, progress_out, root_out, violation};
+use crate::convert::{
+    AttemptId, RootSpace, missing_out, progress_out, root_out, spaces_out, violation,
+};
 use crate::problem::{ControlCode, Problem};
 use crate::proto::control_client::ControlClient;
 use crate::proto::{
@@ -42,6 +44,8 @@ const GOODBYE_TIMEOUT: Duration = Duration::from_secs(2);
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(250);
 /// How often the settings are looked at, and the clock is told.
 const SETTINGS_INTERVAL: Duration = Duration::from_secs(2);
+/// How often the service is told what is free below the roots, besides when attempts have ended.
+const SPACE_INTERVAL: Duration = Duration::from_mins(1);
 /// Messages that wait to be sent.
 const OUT_MESSAGES: usize = 256;
 /// Requests of the hub that may have to wait for a disk or for a list, and are served at once. What steers a running
@@ -166,9 +170,21 @@ async fn attach_over(
     shared.attempts.ended.notify_one();
     let mut progress = tokio::time::interval(PROGRESS_INTERVAL);
     let mut settings = tokio::time::interval(SETTINGS_INTERVAL);
+    // The hello has said it as of now.
+    let first = Instant::now() + SPACE_INTERVAL;
+    let mut space = tokio::time::interval_at(first.into(), SPACE_INTERVAL);
+    space.set_missed_tick_behavior(MissedTickBehavior::Delay);
     // One look at the settings and roots at a time, beside the stream: a file system may hang.
     let mut looking: Option<JoinHandle<bool>> = None;
+    let mut measuring: Option<JoinHandle<Vec<RootSpace>>> = None;
     loop {
+        let may_measure = measuring.is_none();
+        let measured = async {
+            match &mut measuring {
+                Some(measure) => measure.await.unwrap_or_default(),
+                None => std::future::pending().await,
+            }
+        };
         let looked = async {
             match &mut looking {
                 Some(look) => look.await.unwrap_or(false),
@@ -201,6 +217,15 @@ async fn attach_over(
                     looking = Some(tokio::task::spawn_blocking(move || shared.reload()));
                 }
             },
+            spaces = measured => {
+                measuring = None;
+                session.send_spaces(spaces);
+            },
+            _ = space.tick(), if may_measure => {
+                let roots = shared.with_settings(|_, roots| roots.clone());
+                measuring = Some(tokio::task::spawn_blocking(move || roots.spaces()));
+            },
+            () = shared.attempts.over.notified() => space.reset_immediately(),
             () = shared.attempts.ended.notified() => results::report(Arc::clone(shared), session.client.clone()),
         }
     }
@@ -323,6 +348,15 @@ impl Session {
     /// What finds no room is dropped: a clock that comes late says nothing.
     fn send_clock(&self) {
         let message = from_node::Message::ClockUnixMs((self.shared.clock)().unix_ms());
+        let _ = self.out.try_send(FromNode {
+            call: 0,
+            message: Some(message),
+        });
+    }
+
+    /// What finds no room is dropped: the next one says what is free then.
+    fn send_spaces(&self, spaces: Vec<RootSpace>) {
+        let message = from_node::Message::Spaces(spaces_out(spaces));
         let _ = self.out.try_send(FromNode {
             call: 0,
             message: Some(message),

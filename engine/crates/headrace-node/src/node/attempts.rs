@@ -50,6 +50,8 @@ pub(super) struct Attempts {
     hub_features: AtomicU64,
     /// Rung when an end waits to be reported.
     pub(super) ended: Notify,
+    /// Rings when one is over here, after which other bytes are free below the roots.
+    pub(super) over: Notify,
 }
 
 #[derive(Clone)]
@@ -135,6 +137,7 @@ impl Attempts {
             count: watch::Sender::new(0),
             hub_features: AtomicU64::new(0),
             ended: Notify::new(),
+            over: Notify::new(),
         })
     }
 
@@ -516,6 +519,7 @@ impl Attempts {
             .map(|name| state::remove(&self.list_file(&id.transfer, name)));
         self.remove(&id.transfer);
         self.ended.notify_one();
+        self.over.notify_one();
         kept_on_disk.and(removed.into_iter().collect())
     }
 
