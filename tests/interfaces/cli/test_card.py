@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from headrace.cli.card import local_time, plan_card, safe_there, standing, table, transfer_card
+from headrace.cli.card import local_time, plan_card, safe_there, standing, transfer_card
 from headrace.cli.following import progress_line
+from headrace.cli.tables import table
 from headrace.client import models as m
 
 AT = datetime(2026, 11, 25, 14, 30, tzinfo=UTC)

@@ -245,6 +245,15 @@ def test_health_says_plainly_that_nothing_can_be_moved_while_no_node_is_attached
     assert "until one is" not in two.out
 
 
+def test_a_simulation_that_had_nothing_to_compare_with_is_no_good_news(script: Script, tmp_path: Path) -> None:
+    text = tmp_path / "site.cedar"
+    text.write_text("permit (principal, action, resource);")
+    script.answers = [answer({"replayed": 0, "flipped": 0}), answer({"replayed": 3, "flipped": 0})]
+    said = Person("x", script.url, tmp_path).run("policy", "simulate", str(text))
+    assert said.out == "There is no earlier decision to compare with, so this says nothing of the text.\n", said.err
+    assert "0 of the newest 3 decisions" in Person("x", script.url, tmp_path).run("policy", "simulate", str(text)).out
+
+
 def test_health_says_that_everything_is_halted_and_how_that_ends(script: Script, tmp_path: Path) -> None:
     reason = "restored from a backup"
     health = {"status": "ok", "version": "1", "nodes_attached": 1, "audit": "ok", "key": "k", "halted": reason}
@@ -342,6 +351,28 @@ def test_an_endpoint_is_labelled_that_stands_on_no_first_page(script: Script, tm
     ]
     assert json.loads(script.seen[-1].body)["labels"] == {"site": "north", "class": "open"}
     assert json.loads(script.seen[-1].body)["version"] == "v7"
+
+
+@pytest.mark.parametrize("command", ["status", "plans"])
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        ("Site=North", "has the label `Site=North`. There is `site=north`: labels are told apart by upper and lower"),
+        ("SITE", "has the label `SITE`. There is `site`: labels are told apart by upper and lower case."),
+        ("site=east", "has the label `site=east`. There is `site=north`."),
+        ("room=1", "has the label `room=1`.\n"),
+    ],
+)
+def test_a_list_that_is_empty_for_want_of_a_label_says_how_it_is_written(
+    script: Script, tmp_path: Path, command: str, label: str, says: str
+) -> None:
+    endpoint = {"id": "lab", "node": "dtn1", "root": "lab", "access": "read", "online": True}
+    script.answers = [answer({"items": []}), answer({"items": [{**endpoint, "labels": {"site": "north"}}]})]
+    done = Person("x", script.url, tmp_path).run(command, "--label", label)
+    assert done.code == 0, done.err
+    assert f"No endpoint that you may see {says}" in done.err
+    script.answers = [answer({"items": []}), answer({"items": [{**endpoint, "labels": {"site": "north"}}]})]
+    assert "No endpoint" not in Person("x", script.url, tmp_path).run(command, "--label", "site=north").err
 
 
 def test_an_administrator_removes_somebodys_lost_passkey_with_a_proof(script: Script, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Plans and transfers as people read them. Every text from outside passes through `visible`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -289,33 +289,6 @@ def state_style(state: m.TransferState) -> str:
             return "red"
         case m.TransferState.QUEUED | m.TransferState.RUNNING:
             return "cyan"
-
-
-_OF_IDS: Final = frozenset({"id", "plan", "transfer", "halt", "version"})
-"""Headings of columns of ids, which people copy."""
-_LONGEST_ID: Final = 48
-"""Characters of an id beside which a terminal of 80 columns has room for the rest."""
-_LONGEST_WORD: Final = 10
-"""Characters of a word, such as a state, that is not cut in two."""
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
-    """Return a table of cells, each made visible; ids stay on one line, and what else is too wide is folded.
-
-    A column that no row fills is left out, and so are all headings where there is no row.
-    """
-    given = list(rows)
-    filled = [column for column in range(len(headings)) if any(row[column] for row in given)]
-    listed = [[row[column] for column in filled] for row in given]
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for column, heading in enumerate(headings[column] for column in filled):
-        # A folded id can't be copied. Some passkeys' ids are wider than a terminal: these are folded all the same.
-        longest = _LONGEST_ID if heading in _OF_IDS else _LONGEST_WORD
-        whole = all(len(row[column]) <= longest and " " not in row[column] for row in listed)
-        shown.add_column(heading, no_wrap=whole, overflow="ellipsis" if whole else "fold")
-    for row in listed:
-        shown.add_row(*(Text(visible(cell)) for cell in row))
-    return shown
 
 
 def _quality_rows(plan: m.Plan) -> Iterator[tuple[str, str]]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 import typer
 from pydantic import ValidationError
 
+from headrace.cli import completion
 from headrace.cli.quantities import as_flag, clock_times, moment, moment_ahead, rate_bps, size_bytes
 from headrace.cli.spoken import mistake
 from headrace.client import models as m
@@ -33,20 +34,35 @@ def _ahead(text: str) -> datetime:
     return moment_ahead(text, datetime.now().astimezone())
 
 
-Endpoint = Annotated[str, typer.Option(metavar="ENDPOINT", help="Only from or to it.")]
+Endpoint = Annotated[
+    str, typer.Option(metavar="ENDPOINT", help="Only from or to it.", autocompletion=completion.endpoints)
+]
 Label = Annotated[
     str, typer.Option(metavar="NAME[=VALUE]", help="Only from or to endpoints with this label, like site=north.")
 ]
-Person = Annotated[str, typer.Option(metavar="PERSON", help="Only what this person (name or id) asked for.")]
+Person = Annotated[
+    str,
+    typer.Option(
+        metavar="PERSON", help="Only what this person (name or id) asked for.", autocompletion=completion.people
+    ),
+]
 Agent = Annotated[str, typer.Option(metavar="NAME", help="Only what this assistant planned.")]
 Oldest = Annotated[bool, typer.Option("--oldest", help="The oldest first.")]
 Find = Annotated[str, typer.Option(metavar="WORDS", help="Only what holds each of these words, in any order.")]
 Since = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help=f"From then on. {_TIME}")]
 Until = Annotated[datetime | None, typer.Option(parser=as_flag(_moment), metavar="TIME", help="Before then.")]
 After = Annotated[str | None, typer.Option(metavar="ID", help="The last id of the page before.")]
-Project = Annotated[str, typer.Option(metavar="NAME", help="Only what is for this project.")]
+Project = Annotated[
+    str, typer.Option(metavar="NAME", help="Only what is for this project.", autocompletion=completion.projects)
+]
 ForProject = Annotated[
-    str | None, typer.Option("--project", metavar="NAME", help="For which project: policy says who may name which.")
+    str | None,
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="For which project: policy says who may name which.",
+        autocompletion=completion.projects,
+    ),
 ]
 Yes = Annotated[
     bool, typer.Option("--yes", "-y", help="Do not ask 'Run it?'. Never stands for a confirmation that policy wants.")

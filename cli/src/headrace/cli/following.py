@@ -7,10 +7,11 @@ from typing import Final
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from headrace.cli.card import standing, state_style, table
+from headrace.cli.card import standing, state_style
 from headrace.cli.command import Command
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.probed import show_probed
+from headrace.cli.tables import table
 from headrace.client import END_STATES
 from headrace.client import models as m
 from headrace.client.text import (

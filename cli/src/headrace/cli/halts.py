@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.card import local_time, table
+from headrace.cli import completion
+from headrace.cli.card import local_time
 from headrace.cli.command import Command, Json, misused, run
 from headrace.cli.exits import Exit
+from headrace.cli.tables import table
 from headrace.client import models as m
 from headrace.client.text import visible
 
@@ -27,7 +29,12 @@ def halt(
     scope: Annotated[
         m.HaltScope, typer.Argument(metavar="SCOPE", help="everything, transfer, person, agent, endpoint or node.")
     ],
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="Its id or name; none for everything.")] = "",
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="SUBJECT", help="Its id or name; none for everything.", autocompletion=completion.subjects
+        ),
+    ] = "",
     *,
     reason: Reason,
     json: Json = False,
@@ -51,7 +58,14 @@ def halt(
 
 
 def release(
-    halt: Annotated[str, typer.Argument(metavar="HALT", help="Its id (`headrace halts`), or a unique beginning.")],
+    halt: Annotated[
+        str,
+        typer.Argument(
+            metavar="HALT",
+            help="Its id (`headrace halts`), or a unique beginning.",
+            autocompletion=completion.halts,
+        ),
+    ],
     *,
     json: Json = False,
 ) -> None:

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.card import local_time, table
+from headrace.cli.card import local_time
 from headrace.cli.command import Command, Json, run
 from headrace.cli.moving import PlanName
+from headrace.cli.tables import table
 from headrace.client import models as m
 from headrace.client.text import byte_size, plural, visible
 

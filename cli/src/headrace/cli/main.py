@@ -163,7 +163,7 @@ class _Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: Any) -> Any:  # noqa: ANN401 - click's
         """Find the command; for one that people expect here, say what there is instead."""
-        if args and args[0] not in self.commands and args[0] in INSTEAD:
+        if args and not ctx.resilient_parsing and args[0] not in self.commands and args[0] in INSTEAD:
             said = f"There is no command `{args[0]}`: {INSTEAD[args[0]]}."
             typer.echo(f"headrace: {said}", err=True)
             self._document(said)
@@ -257,5 +257,11 @@ def root(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line, or complete it where the shell asks for that."""
+    from os import environ  # noqa: PLC0415 - keeps one import out of `--help`
+
+    if environ.get("_HEADRACE_COMPLETE", "").startswith("complete_"):
+        from headrace.cli.completion import complete  # noqa: PLC0415 - most runs are none
+
+        complete(lambda: app(prog_name="headrace"))
     app(prog_name="headrace")

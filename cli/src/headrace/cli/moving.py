@@ -9,9 +9,11 @@ from typing import Annotated, Final
 
 import typer
 
+from headrace.cli import completion
 from headrace.cli import flags as f
-from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card, table
+from headrace.cli.card import SHORT_DIGEST, alternative, local_time, plan_card
 from headrace.cli.command import Command, Json, agreed, proven, run
+from headrace.cli.emptiness import say_why_empty
 from headrace.cli.exits import Exit, exit_of_failed
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.planning import (
@@ -24,7 +26,8 @@ from headrace.cli.planning import (
     surveyed,
     without_command,
 )
-from headrace.cli.transfers import diagnose
+from headrace.cli.tables import table
+from headrace.cli.transfers import TransferName, diagnose
 from headrace.client import login
 from headrace.client import models as m
 
@@ -33,11 +36,23 @@ _IS_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _TYPED_WORDS: Final = 3
 
 _APPROVERS: Final = "An administrator can invite another approver: headrace invite NAME --role approver"
-PlanName = Annotated[str, typer.Argument(metavar="PLAN", help="A plan's id, a unique beginning of it, or its digest.")]
+PlanName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PLAN",
+        help="A plan's id, a unique beginning of it, or its digest.",
+        autocompletion=completion.plans,
+    ),
+]
 
 
 def ask(
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What should be where, in a sentence.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WORDS...", help="What should be where, in a sentence.", autocompletion=completion.words
+        ),
+    ],
     *,
     project: f.ForProject = None,
     yes: f.Yes = False,
@@ -56,8 +71,16 @@ def ask(
 def _mover(action: f.Action, *, help: str) -> Callable[..., None]:  # noqa: A002 - as typer names it
     @f.flagged
     def command(  # noqa: PLR0913 - what every mover takes
-        source: Annotated[str, typer.Argument(help="endpoint:/path of a file or a folder's content.")],
-        destination: Annotated[str, typer.Argument(help="endpoint:/path; a trailing slash means 'into this folder'.")],
+        source: Annotated[
+            str,
+            typer.Argument(help="endpoint:/path of a file or a folder's content.", autocompletion=completion.places),
+        ],
+        destination: Annotated[
+            str,
+            typer.Argument(
+                help="endpoint:/path; a trailing slash means 'into this folder'.", autocompletion=completion.places
+            ),
+        ],
         *,
         flags: f.Flags,
         yes: f.Yes = False,
@@ -88,6 +111,7 @@ def plan(
         typer.Argument(
             metavar="WORDS | copy|sync|move SOURCE DESTINATION | PLAN",
             help="A sentence, a typed transfer with the flags of `copy`, or an earlier plan's id or digest.",
+            autocompletion=completion.requests,
         ),
     ],
     *,
@@ -139,7 +163,7 @@ def plans(  # noqa: PLR0913 - one parameter a flag
 ) -> None:
     """List your plans (or a person's), newest first, or those that wait for your approval."""
 
-    def work(command: Command) -> None:
+    def work(command: Command) -> Exit | None:
         narrowed = command.headrace.plans(
             states=state or (),
             awaiting_me=awaiting_me,
@@ -178,12 +202,15 @@ def plans(  # noqa: PLR0913 - one parameter a flag
         if found.next is not None:
             command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)
+        return None if found else say_why_empty(command, endpoint=endpoint, label=label, person=person)
 
     run(work, as_json=json)
 
 
 def submit(
-    digest: Annotated[str, typer.Argument(metavar="DIGEST", help="A plan's digest (or id).")],
+    digest: Annotated[
+        str, typer.Argument(metavar="DIGEST", help="A plan's digest (or id).", autocompletion=completion.plans)
+    ],
     *,
     wait: f.Wait = True,
     json: Json = False,
@@ -202,10 +229,16 @@ def submit(
 
 
 def again(  # noqa: PLR0913 - one parameter a flag
-    transfer: Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")],
+    transfer: TransferName,
     *,
-    source: Annotated[str | None, typer.Option("--from", metavar="PLACE", help="From there instead.")] = None,
-    destination: Annotated[str | None, typer.Option("--to", metavar="PLACE", help="To there instead.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", metavar="PLACE", help="From there instead.", autocompletion=completion.places),
+    ] = None,
+    destination: Annotated[
+        str | None,
+        typer.Option("--to", metavar="PLACE", help="To there instead.", autocompletion=completion.places),
+    ] = None,
     yes: f.Yes = False,
     wait: f.Wait = True,
     json: Json = False,
@@ -328,7 +361,14 @@ def _against(plan: m.Plan, action: m.PlanAction) -> str | None:
 
 
 def why(
-    what: Annotated[str, typer.Argument(metavar="PLAN|TRANSFER", help="A plan's id or digest, or a transfer's id.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="PLAN|TRANSFER",
+            help="A plan's id or digest, or a transfer's id.",
+            autocompletion=completion.plans_and_transfers,
+        ),
+    ],
     *,
     json: Json = False,
 ) -> None:

@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from headrace.cli.card import local_time, table
+from headrace.cli import completion
+from headrace.cli.card import local_time
 from headrace.cli.command import Command, Json, Yes, agreed, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.plugins import GROUP, Deferred, installed
 from headrace.cli.quantities import as_flag, span_s
+from headrace.cli.tables import table
 from headrace.cli.whom import MOST
 from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
@@ -31,7 +33,7 @@ ca = typer.Typer(
     rich_markup_mode=None,
     help="The keys of the site: list, issue, rotate, revoke, remove.",
 )
-NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Its name, id or key.")]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Its name, id or key.", autocompletion=completion.nodes)]
 Valid = Annotated[
     int,
     typer.Option(

@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 import typer
 
+from headrace.cli import completion
 from headrace.cli.beginnings import begun_by
-from headrace.cli.card import age, local_time, table
+from headrace.cli.card import age, local_time
 from headrace.cli.command import Command, Json, agreed, misused, proven, run
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, span_s
+from headrace.cli.tables import table
 from headrace.cli.whom import MOST, Whom, Whose, everybody, id_of, person_called, told_apart
 from headrace.client import HeadraceError, HttpHeadrace, whole_list
 from headrace.client import login as saved
@@ -606,7 +608,13 @@ def token_create(  # noqa: PLR0913 - one parameter each option
     scope: Annotated[list[str], typer.Option(help=SCOPES_HELP)],
     agent: Annotated[str | None, typer.Option(help="The name of the assistant that will act with it.")] = None,
     owner: Annotated[
-        str | None, typer.Option("--for", metavar="ACCOUNT", help="The service account that owns it, by id or name.")
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="ACCOUNT",
+            help="The service account that owns it, by id or name.",
+            autocompletion=completion.people,
+        ),
     ] = None,
     valid: Annotated[
         int,

@@ -1,16 +1,19 @@
 """Commands about places: health, endpoints, browse, nodes; and the site's policy."""
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
-from headrace.cli.card import age, local_time, table
+from headrace.cli import completion
+from headrace.cli.card import age, local_time
 from headrace.cli.command import Command, Json, Yes, agreed, note_obstacles, proven, run, say_proposed
 from headrace.cli.exits import Exit
 from headrace.cli.moving import why
+from headrace.cli.tables import table
 from headrace.cli.whom import MOST
 from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
@@ -23,6 +26,8 @@ _NO_NODE: Final = (
     "exports a folder of the service's host, and `headrace node-token NAME` lets another host join."
 )
 """What it means that no node is attached, which is no fault of the service."""
+_FRESH: Final = timedelta(minutes=2)
+"""Nodes say what is free every minute: what is older comes from one of the release before, or from one that hangs."""
 PAGE = 1000
 """Names asked for at a time."""
 _RELEASED: Final = (
@@ -91,14 +96,14 @@ def endpoints_list(
                 ", ".join(e.aliases),
                 e.access,
                 "online" if e.online else "offline",
-                byte_size(e.free_bytes) if e.free_bytes is not None else "",
+                _free(e),
                 "; ".join(_labelled(e)),
             )
             for e in found
         )
         if found:
             command.out.show(table(("endpoint", "also", "access", "state", "free", "labels"), rows))
-            command.out.note("`free` is as of when each node attached: a plan measures it anew.")
+            command.out.note("`free` is as of when each node said so last: a plan measures it anew.")
         elif find or label or node:
             command.out.say("There are no such endpoints.")
         else:
@@ -113,7 +118,12 @@ def endpoints_list(
 @endpoints.command("label")
 def endpoints_label(
     place: Annotated[
-        str, typer.Argument(metavar="ENDPOINT[:/PATH]", help="An endpoint's id or alias, or a folder of it.")
+        str,
+        typer.Argument(
+            metavar="ENDPOINT[:/PATH]",
+            help="An endpoint's id or alias, or a folder of it.",
+            autocompletion=completion.endpoints,
+        ),
     ],
     labels: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Labels to set.")] = None,
     *,
@@ -158,7 +168,10 @@ def endpoints_label(
 
 @endpoints.command("remove")
 def endpoints_remove(
-    endpoint: Annotated[str, typer.Argument(metavar="ENDPOINT", help="An endpoint's id or alias.")],
+    endpoint: Annotated[
+        str,
+        typer.Argument(metavar="ENDPOINT", help="An endpoint's id or alias.", autocompletion=completion.endpoints),
+    ],
     *,
     yes: Yes = False,
     json: Json = False,
@@ -176,6 +189,15 @@ def endpoints_remove(
     run(work, as_json=json)
 
 
+def _free(endpoint: m.Endpoint) -> str:
+    """Say what is free, and since when that is known where it is not from now."""
+    if endpoint.free_bytes is None:
+        return ""
+    free = byte_size(endpoint.free_bytes)
+    fresh = endpoint.free_at is None or datetime.now(UTC) - endpoint.free_at < _FRESH
+    return free if fresh else f"{free}, {age(endpoint.free_at)}"
+
+
 def _labelled(endpoint: m.Endpoint) -> Iterator[str]:
     """Write an endpoint's labels, and those of its folders behind their paths."""
     if endpoint.labels:
@@ -188,7 +210,7 @@ def _written(labels: Mapping[str, str]) -> str:
 
 
 def browse(
-    place: Annotated[str, typer.Argument(metavar="ENDPOINT:/PATH", help="A folder.")],
+    place: Annotated[str, typer.Argument(metavar="ENDPOINT:/PATH", help="A folder.", autocompletion=completion.places)],
     *,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="At most so many names.")] = 1000,
     after: Annotated[str | None, typer.Option(metavar="NAME", help="Go on after this name.")] = None,
@@ -226,7 +248,7 @@ def browse(
 nodes = typer.Typer(
     invoke_without_command=True, rich_markup_mode=None, help="List the nodes; drain, undrain or revoke one."
 )
-NodeName = Annotated[str, typer.Argument(metavar="NODE", help="A node's id or name.")]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="A node's id or name.", autocompletion=completion.nodes)]
 
 
 @nodes.callback()
@@ -409,7 +431,10 @@ def policy_simulate(file: PolicyFile, *, json: Json = False) -> None:
         command.out.show(table(("plan", "requester", "request", "decision", "why"), rows))
         listed = f" {found.only_listed:,} of them may only be listed then: the transfer itself was not decided."
         changed = f"{found.flipped:,} of the newest {found.replayed:,} decisions would change."
-        command.out.say(changed + (listed if found.only_listed else ""))
+        if found.replayed:
+            command.out.say(changed + (listed if found.only_listed else ""))
+        else:
+            command.out.say("There is no earlier decision to compare with, so this says nothing of the text.")
         command.out.document(found)
 
     run(work, as_json=json)
@@ -418,8 +443,14 @@ def policy_simulate(file: PolicyFile, *, json: Json = False) -> None:
 @policy.command("who")
 def policy_who(
     action: Annotated[str, typer.Argument(help="browse, copy, sync or move.")],
-    source: Annotated[str | None, typer.Option("--from", help="Location; any endpoint if left out.")] = None,
-    destination: Annotated[str | None, typer.Option("--to", help="Location; any endpoint if left out.")] = None,
+    source: Annotated[
+        str | None,
+        typer.Option("--from", help="Location; any endpoint if left out.", autocompletion=completion.places),
+    ] = None,
+    destination: Annotated[
+        str | None,
+        typer.Option("--to", help="Location; any endpoint if left out.", autocompletion=completion.places),
+    ] = None,
     *,
     json: Json = False,
 ) -> None:

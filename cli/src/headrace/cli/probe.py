@@ -5,6 +5,7 @@ from typing import Annotated, Final
 import typer
 from pydantic import ValidationError
 
+from headrace.cli import completion
 from headrace.cli import flags as f
 from headrace.cli.command import Json, run
 from headrace.cli.planning import Wishes, answered, decided
@@ -15,8 +16,12 @@ _BOUNDS: Final = m.ProbeBounds()
 
 
 def probe(  # noqa: PLR0913 - one parameter a flag
-    source: Annotated[str, typer.Argument(help="endpoint:/path of a file or folder that is read.")],
-    destination: Annotated[str, typer.Argument(help="endpoint:/path of a folder; nothing is left there.")],
+    source: Annotated[
+        str, typer.Argument(help="endpoint:/path of a file or folder that is read.", autocompletion=completion.places)
+    ],
+    destination: Annotated[
+        str, typer.Argument(help="endpoint:/path of a folder; nothing is left there.", autocompletion=completion.places)
+    ],
     *,
     seconds: Annotated[int, typer.Option(min=1, max=600, help="Longest time of each of four legs.")] = (
         _BOUNDS.max_seconds

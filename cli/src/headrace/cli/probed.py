@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from headrace.cli.card import state_style, table
+from headrace.cli.card import state_style
 from headrace.cli.command import Command
 from headrace.cli.exits import Exit, exit_of_end
+from headrace.cli.tables import table
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size
 

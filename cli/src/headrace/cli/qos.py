@@ -9,10 +9,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from headrace.cli.card import local_time, quota_rows, table
+from headrace.cli import completion
+from headrace.cli.card import local_time, quota_rows
 from headrace.cli.command import Command, Json, note_obstacles, proven, run, say_proposed
 from headrace.cli.exits import Exit
 from headrace.cli.quantities import as_flag, moment_ahead
+from headrace.cli.tables import table
 from headrace.cli.transfers import Reason, TransferName, control
 from headrace.cli.whom import MOST
 from headrace.client import HeadraceError, whole_list
@@ -123,7 +125,10 @@ def _hours(calendar: m.QosCalendar) -> str:
 @qos.command("class")
 def qos_class(
     transfer: TransferName,
-    name: Annotated[str, typer.Argument(metavar="CLASS", help="As `headrace qos show` lists them.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="CLASS", help="As `headrace qos show` lists them.", autocompletion=completion.classes),
+    ],
     *,
     reason: Reason = "",
     json: Json = False,

@@ -2,34 +2,43 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from headrace.cli import completion
 from headrace.cli import flags as f
-from headrace.cli.card import age, local_time, marked, safe_there, table, transfer_card
+from headrace.cli.card import age, local_time, marked, safe_there, transfer_card
 from headrace.cli.command import Command, Json, run
+from headrace.cli.emptiness import say_why_empty
 from headrace.cli.exits import Exit, exit_of_end
 from headrace.cli.files import Force, new_file, require_free
 from headrace.cli.following import counted_line, ended, follow, show_failed
 from headrace.cli.quantities import as_flag, rate_bps
-from headrace.cli.whom import MOST
-from headrace.client import END_STATES, whole_list
+from headrace.cli.tables import table
+from headrace.client import END_STATES
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, sentence
 
-TransferName = Annotated[str, typer.Argument(metavar="TRANSFER", help="A transfer's id, or a unique beginning of it.")]
+TransferName = Annotated[
+    str,
+    typer.Argument(
+        metavar="TRANSFER",
+        help="A transfer's id, or a unique beginning of it.",
+        autocompletion=completion.transfers,
+    ),
+]
 _LINES = 20
-_NAMED = 20
-"""Endpoints that an error names."""
 _WIDTH = 40
 Reason = Annotated[str, typer.Option(help="For the record.")]
 
 
 def status(  # noqa: PLR0913 - one parameter a flag
-    transfer: Annotated[str | None, typer.Argument(metavar="[TRANSFER]", help="Without it: your transfers.")] = None,
+    transfer: Annotated[
+        str | None,
+        typer.Argument(metavar="[TRANSFER]", help="Without it: your transfers.", autocompletion=completion.transfers),
+    ] = None,
     *,
     state: Annotated[
         list[m.TransferState] | None, typer.Option(help="List only those in this state. May be given again.")
@@ -91,25 +100,9 @@ def status(  # noqa: PLR0913 - one parameter a flag
         if found.next is not None:
             command.out.note(f"There are more: --after {found.next}")
         command.out.document(found)
-        return None if found else _known(command, endpoint, person)
+        return None if found else say_why_empty(command, endpoint=endpoint, label=label, person=person)
 
     run(lambda command: one(command, transfer) if transfer else many(command), as_json=json)
-
-
-def _known(command: Command, endpoint: str, person: str) -> Exit | None:
-    """Say of an empty list what was asked for that there is not; only those who administrate know who there is."""
-    if endpoint:
-        alike = command.wait(whole_list(partial(command.headrace.endpoints, limit=MOST, q=endpoint)))
-        if endpoint.casefold() not in {name.casefold() for one in alike for name in (one.id, *one.aliases)}:
-            first = command.wait(command.headrace.endpoints(limit=_NAMED))
-            there = [name for one in first for name in (one.id, *one.aliases)]
-            more = " and more (`headrace endpoints`)" if first.next is not None else ""
-            said = f"There is no endpoint `{endpoint}` that you may see; there are {', '.join(there) or 'none'}{more}."
-            command.out.note(said, "red")
-            return Exit.FAILED
-    if person:
-        command.out.note(f"`{person}` may be nobody here, or somebody whose transfers you may not see.")
-    return None
 
 
 def diagnose(transfer: TransferName, *, json: Json = False) -> None:
@@ -145,9 +138,15 @@ def _figure(one: m.Evidence) -> str:
 
 
 def throughput(  # noqa: PLR0913 - one parameter a flag
-    transfer: Annotated[str | None, typer.Argument(metavar="[TRANSFER]", help="Its id, or a beginning of it.")] = None,
+    transfer: Annotated[
+        str | None,
+        typer.Argument(metavar="[TRANSFER]", help="Its id, or a beginning of it.", autocompletion=completion.transfers),
+    ] = None,
     *,
-    node: Annotated[str | None, typer.Option(metavar="NODE", help="A node instead: the last hour of it.")] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(metavar="NODE", help="A node instead: the last hour of it.", autocompletion=completion.nodes),
+    ] = None,
     sent: Annotated[bool, typer.Option("--sent", help="With --node: what it sent, not what it received.")] = False,
     since: f.Since = None,
     until: f.Until = None,
@@ -294,7 +293,12 @@ def failed(
 
 receipts = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Get receipts and their file lists.")
 ReceiptName = Annotated[
-    str, typer.Argument(metavar="RECEIPT", help="A receipt's id, or its transfer's, or a unique beginning of it.")
+    str,
+    typer.Argument(
+        metavar="RECEIPT",
+        help="A receipt's id, or its transfer's, or a unique beginning of it.",
+        autocompletion=completion.receipts,
+    ),
 ]
 File = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write there.")]
 

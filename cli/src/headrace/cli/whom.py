@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from headrace.cli import completion
 from headrace.cli.command import Command
 from headrace.client import HeadraceError, whole_list
 from headrace.client import models as m
@@ -18,8 +19,18 @@ _MAX_LISTED: Final = 10
 _IDS: Final = "pn_"
 """What the ids of people begin with."""
 
-Whom = Annotated[str, typer.Argument(metavar="PERSON", help="A person's id, a unique beginning of it, or the name.")]
-Whose = Annotated[str | None, typer.Option(help="Whose, by id or name (administrators); without it, yours.")]
+Whom = Annotated[
+    str,
+    typer.Argument(
+        metavar="PERSON",
+        help="A person's id, a unique beginning of it, or the name.",
+        autocompletion=completion.people,
+    ),
+]
+Whose = Annotated[
+    str | None,
+    typer.Option(help="Whose, by id or name (administrators); without it, yours.", autocompletion=completion.people),
+]
 
 
 def everybody(command: Command) -> m.Page[m.Person]:

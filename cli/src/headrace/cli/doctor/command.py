@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 from rich.text import Text
 
+from headrace.cli import completion
 from headrace.cli.command import Command, Json, Out, run
 from headrace.cli.doctor.findings import Finding, Weight
 from headrace.cli.doctor.host import Host, Unread
@@ -34,7 +35,10 @@ def doctor(  # noqa: PLR0913 - flags
         typer.Argument(help="Folders that data comes from or goes to; of a node, its roots.", show_default=False),
     ] = None,
     *,
-    node: Annotated[str | None, typer.Option(metavar="NODE", help="Judge the host of a node of the service.")] = None,
+    node: Annotated[
+        str | None,
+        typer.Option(metavar="NODE", help="Judge the host of a node of the service.", autocompletion=completion.nodes),
+    ] = None,
     to: Annotated[str | None, typer.Option(metavar="HOST", help="The host at the other end of the path.")] = None,
     rate: Annotated[
         int | None, typer.Option(parser=as_flag(rate_bps), metavar="RATE", help="What the path carries: 10Gb/s.")
@@ -162,4 +166,9 @@ def _show(out: Out, host: Host, path: NetworkPath | None, found: list[Finding]) 
         out.note(f"not known: {missing.what} ({missing.why})")
     faults = sum(one.weight is Weight.FAULT for one in found)
     out.show(Text())
-    out.say(f"{plural(faults, 'fault')}, {len(found) - faults} to be improved. Nothing was changed.")
+    # What nobody looked at is no good news.
+    left_out = [f"{len(host.unread)} not known"] if host.unread else []
+    left_out += [] if path else ["no network path judged"]
+    left_out += [] if host.folders else ["no folder looked at (name some)"]
+    counted = ", ".join([f"{plural(faults, 'fault')}", f"{len(found) - faults} to be improved", *left_out])
+    out.say(f"{counted}. Nothing was changed.")
