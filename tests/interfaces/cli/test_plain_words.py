@@ -94,7 +94,8 @@ def test_a_list_that_is_empty_for_an_unknown_endpoint_says_so_and_fails(script: 
         "online": True,
         "access": "read",
     }
-    script.answers = [answer({"items": []}), answer({"items": [here]})]
+    # No transfer, no endpoint with such a name, and then those that there are.
+    script.answers = [answer({"items": []}), answer({"items": []}), answer({"items": [here]})]
     code, _, told = ran(["status", "--endpoint", "nowhere"], tmp_path, script.url)
     assert (code, "There is no endpoint `nowhere` that you may see; there are here." in told) == (1, True), told
 

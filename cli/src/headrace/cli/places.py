@@ -80,7 +80,12 @@ def endpoints_list(
     label: Annotated[
         str, typer.Option(metavar="NAME[=VALUE]", help="Only those with this label, like site=north.")
     ] = "",
-    node: Annotated[str, typer.Option(metavar="NODE", help="Only those of this node (name, id or key).")] = "",
+    node: Annotated[
+        str,
+        typer.Option(
+            metavar="NODE", help="Only those of this node (name, id or key).", autocompletion=completion.nodes
+        ),
+    ] = "",
     json: Json = False,
 ) -> None:
     """List the places data can be in: name them as ENDPOINT:/PATH; label one."""
