@@ -9,6 +9,7 @@ use headrace_core::value::Id;
 use headrace_core::version::Version;
 use headrace_core::wishes::Wishes;
 use headrace_io::flow::Flow;
+use headrace_io::socket_memory::{Limits, Rises, SocketMemory};
 
 use crate::problem::{ControlCode, Problem};
 use crate::proto;
@@ -291,6 +292,7 @@ pub(crate) fn root_out(root: &RootInfo) -> proto::Root {
 }
 
 const MAX_SHORT_BYTES: usize = 256;
+const TCP_MEM_FIGURES: usize = 3;
 
 /// A name, version or address: at most 256 bytes without control characters.
 pub(crate) fn short_text(text: String) -> Result<String, Problem> {
@@ -348,6 +350,8 @@ fn side_in(side: proto::Side) -> Side {
         deleted: kept(side.deleted),
         looked_at: kept(side.looked_at),
         durable_steps: kept(side.durable_steps),
+        socket_memory: side.socket_memory.map(socket_memory_in),
+        device_written_bytes: side.device_written_bytes.map(kept),
     }
 }
 
@@ -370,6 +374,61 @@ fn side_out(side: Side) -> proto::Side {
         deleted: side.deleted,
         looked_at: side.looked_at,
         durable_steps: side.durable_steps,
+        socket_memory: side.socket_memory.map(socket_memory_out),
+        device_written_bytes: side.device_written_bytes,
+    }
+}
+
+fn socket_memory_in(told: proto::SocketMemory) -> SocketMemory {
+    let kept = |count: Option<u64>| count.map(|count| count.min(MAX_COUNT));
+    let mut tcp_mem_pages = told.tcp_mem_pages;
+    if tcp_mem_pages.len() != TCP_MEM_FIGURES {
+        tcp_mem_pages.clear();
+    }
+    for pages in &mut tcp_mem_pages {
+        *pages = (*pages).min(MAX_COUNT);
+    }
+    SocketMemory {
+        rises: Rises {
+            prune_called: kept(told.prune_called),
+            receive_pruned: kept(told.receive_pruned),
+            early_pruned: kept(told.early_pruned),
+            receive_collapsed: kept(told.receive_collapsed),
+            receive_queue_drops: kept(told.receive_queue_drops),
+            memory_pressures: kept(told.memory_pressures),
+            aborts_on_memory: kept(told.aborts_on_memory),
+            zero_window_drops: kept(told.zero_window_drops),
+            backlog_drops: kept(told.backlog_drops),
+        },
+        limits: Limits {
+            tcp_mem_pages,
+            tcp_held_pages: kept(told.tcp_held_pages),
+            page_bytes: kept(told.page_bytes),
+            group_limit_bytes: kept(told.group_limit_bytes),
+            group_held_bytes: kept(told.group_held_bytes),
+            group_setting: short_text(told.group_setting).unwrap_or_default(),
+        },
+    }
+}
+
+fn socket_memory_out(told: SocketMemory) -> proto::SocketMemory {
+    let SocketMemory { rises, limits } = told;
+    proto::SocketMemory {
+        prune_called: rises.prune_called,
+        receive_pruned: rises.receive_pruned,
+        early_pruned: rises.early_pruned,
+        receive_collapsed: rises.receive_collapsed,
+        receive_queue_drops: rises.receive_queue_drops,
+        memory_pressures: rises.memory_pressures,
+        aborts_on_memory: rises.aborts_on_memory,
+        zero_window_drops: rises.zero_window_drops,
+        backlog_drops: rises.backlog_drops,
+        tcp_mem_pages: limits.tcp_mem_pages,
+        tcp_held_pages: limits.tcp_held_pages,
+        page_bytes: limits.page_bytes,
+        group_limit_bytes: limits.group_limit_bytes,
+        group_held_bytes: limits.group_held_bytes,
+        group_setting: limits.group_setting,
     }
 }
 
@@ -492,6 +551,19 @@ mod tests {
             deleted: 3,
             looked_at: 7,
             durable_steps: 2,
+            device_written_bytes: Some(6),
+            socket_memory: Some(SocketMemory {
+                rises: Rises {
+                    prune_called: Some(4),
+                    ..Rises::default()
+                },
+                limits: Limits {
+                    tcp_mem_pages: vec![1, 2, 3],
+                    group_limit_bytes: Some(5),
+                    group_setting: "memory.max".to_owned(),
+                    ..Limits::default()
+                },
+            }),
             stages: StageTimes {
                 delete_us: 5,
                 ..StageTimes::default()
@@ -528,6 +600,17 @@ mod tests {
     }
 
     #[test]
+    fn a_setting_that_has_other_than_three_figures_is_none() {
+        for figures in [0, 1, 4, 1000] {
+            let told = proto::SocketMemory {
+                tcp_mem_pages: vec![7; figures],
+                ..proto::SocketMemory::default()
+            };
+            assert_eq!(socket_memory_in(told), SocketMemory::default());
+        }
+    }
+
+    #[test]
     fn progress_never_counts_more_than_can_be_kept() {
         let most = u64::MAX;
         let said = proto::Progress {
@@ -555,6 +638,14 @@ mod tests {
                 deleted: most,
                 looked_at: most,
                 durable_steps: most,
+                device_written_bytes: Some(most),
+                socket_memory: Some(proto::SocketMemory {
+                    receive_queue_drops: Some(most),
+                    tcp_mem_pages: vec![most; 3],
+                    group_limit_bytes: Some(most),
+                    group_setting: "\u{1b}[31m".to_owned(),
+                    ..proto::SocketMemory::default()
+                }),
             }),
             ..proto::Progress::default()
         };
@@ -582,6 +673,27 @@ mod tests {
                 .chain(&[rate_bps])
                 .all(kept)
         );
+        let memory = own.socket_memory.expect("it was told");
+        let told = [
+            memory.rises.receive_queue_drops,
+            memory.limits.group_limit_bytes,
+        ];
+        assert!(
+            memory
+                .limits
+                .tcp_mem_pages
+                .iter()
+                .chain(told.iter().flatten())
+                .all(kept)
+        );
+        assert_eq!(
+            (
+                memory.limits.group_setting.as_str(),
+                memory.rises.prune_called
+            ),
+            ("", None)
+        );
+        assert!(own.device_written_bytes.as_ref().is_some_and(kept));
         assert_eq!(own.flows.len(), usize::from(MAX_STREAMS));
         assert!(kept(&own.flows[0].rtt_us) && kept(&own.stages.send_us));
         assert_eq!(own.flows[0].congestion_control, "");

@@ -2,7 +2,7 @@
 
 use headrace_node::convert::{MissingRoot as Missing, RootInfo, RootSpace as Space};
 use headrace_node::hub::{AttemptEnded as Ended, HubEvent};
-use headrace_node::session::{Flow as KnownFlow, Side};
+use headrace_node::session::{Flow as KnownFlow, Side, SocketMemory as KnownMemory};
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 
@@ -108,6 +108,29 @@ pub(crate) struct AttemptSide {
     deleted: u64,
     looked_at: u64,
     durable_steps: u64,
+    socket_memory: Option<SocketMemory>,
+    device_written_bytes: Option<u64>,
+}
+
+/// What the kernel of a node says of the memory of TCP sockets.
+#[pyclass(frozen, get_all, module = "headrace.engine._native")]
+#[derive(Clone)]
+pub(crate) struct SocketMemory {
+    prune_called: Option<u64>,
+    receive_pruned: Option<u64>,
+    early_pruned: Option<u64>,
+    receive_collapsed: Option<u64>,
+    receive_queue_drops: Option<u64>,
+    memory_pressures: Option<u64>,
+    aborts_on_memory: Option<u64>,
+    zero_window_drops: Option<u64>,
+    backlog_drops: Option<u64>,
+    tcp_mem_pages: Vec<u64>,
+    tcp_held_pages: Option<u64>,
+    page_bytes: Option<u64>,
+    group_limit_bytes: Option<u64>,
+    group_held_bytes: Option<u64>,
+    group_setting: String,
 }
 
 /// A data connection as the kernel of one end sees it.
@@ -218,6 +241,8 @@ impl From<Side> for AttemptSide {
             deleted,
             looked_at,
             durable_steps,
+            socket_memory,
+            device_written_bytes,
         } = side;
         Self {
             flows: flows.into_iter().map(Flow::from).collect(),
@@ -236,6 +261,31 @@ impl From<Side> for AttemptSide {
             deleted,
             looked_at,
             durable_steps,
+            socket_memory: socket_memory.map(SocketMemory::from),
+            device_written_bytes,
+        }
+    }
+}
+
+impl From<KnownMemory> for SocketMemory {
+    fn from(known: KnownMemory) -> Self {
+        let KnownMemory { rises, limits } = known;
+        Self {
+            prune_called: rises.prune_called,
+            receive_pruned: rises.receive_pruned,
+            early_pruned: rises.early_pruned,
+            receive_collapsed: rises.receive_collapsed,
+            receive_queue_drops: rises.receive_queue_drops,
+            memory_pressures: rises.memory_pressures,
+            aborts_on_memory: rises.aborts_on_memory,
+            zero_window_drops: rises.zero_window_drops,
+            backlog_drops: rises.backlog_drops,
+            tcp_mem_pages: limits.tcp_mem_pages,
+            tcp_held_pages: limits.tcp_held_pages,
+            page_bytes: limits.page_bytes,
+            group_limit_bytes: limits.group_limit_bytes,
+            group_held_bytes: limits.group_held_bytes,
+            group_setting: limits.group_setting,
         }
     }
 }

@@ -18,7 +18,7 @@ mod _native {
     #[pymodule_export]
     use crate::events::{
         AttemptEnded, AttemptProgress, AttemptSide, Flow, JoinRequested, MissingRoot, NodeAttached,
-        NodeDetached, NodeRefused, NodeRoot, NodeSpace, RootSpace, StageTimes,
+        NodeDetached, NodeRefused, NodeRoot, NodeSpace, RootSpace, SocketMemory, StageTimes,
     };
     #[pymodule_export]
     use crate::hub::{Hub, begin_hub_succession, check_links, check_share};

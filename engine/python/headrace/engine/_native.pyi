@@ -24,6 +24,7 @@ __all__ = [
     "NodeRoot",
     "NodeSpace",
     "RootSpace",
+    "SocketMemory",
     "StageTimes",
     "Survey",
     "__version__",
@@ -167,6 +168,50 @@ class AttemptSide:
     """Names listed, compared, checked, deleted or completed: rises while the node works, whatever moves."""
     durable_steps: int
     """What this attempt itself made, deleted or made durable: no later one does it again."""
+    socket_memory: SocketMemory | None
+    """`None` before its first data connection, in a local copy, and of a node that does not tell."""
+    device_written_bytes: int | None
+    """Bytes that were written to the device that it synced last, by anybody: they rise while a slow one works.
+
+    `None` where nothing was synced, on what is no block device, and of a node that does not tell.
+    """
+
+@final
+class SocketMemory:
+    """What the kernel of a node says of the memory of TCP sockets. `None` of what it does not tell.
+
+    Counters are those of the whole network namespace, from the attempt's first data connection on. One that went back
+    is `None` from then on.
+    """
+
+    prune_called: int | None
+    """How often it looked for memory of a socket to give back (`PruneCalled` in /proc/net/netstat)."""
+    receive_pruned: int | None
+    """Packets dropped as that found too little (`RcvPruned`)."""
+    early_pruned: int | None
+    """Packets that had come too early, dropped for it (`OfoPruned`)."""
+    receive_collapsed: int | None
+    """Packets joined so that they take less (`TCPRcvCollapsed`)."""
+    receive_queue_drops: int | None
+    """Packets in order, dropped as no memory was left (`TCPRcvQDrop`)."""
+    memory_pressures: int | None
+    """How often the memory of all sockets of the host became scarce (`TCPMemoryPressures`)."""
+    aborts_on_memory: int | None
+    """Connections that ended for lack of memory (`TCPAbortOnMemory`)."""
+    zero_window_drops: int | None
+    """Packets dropped as their receive window was shut (`TCPZeroWindowDrop`)."""
+    backlog_drops: int | None
+    """Packets dropped as too many waited for a busy thread (`TCPBacklogDrop`)."""
+    tcp_mem_pages: list[int]
+    """The three figures of net.ipv4.tcp_mem; empty where the namespace does not show it."""
+    tcp_held_pages: int | None
+    """What TCP sockets of the whole host hold."""
+    page_bytes: int | None
+    group_limit_bytes: int | None
+    """The tightest limit of the node's control groups: of sockets (version 1), or of all memory (version 2)."""
+    group_held_bytes: int | None
+    group_setting: str
+    """Name of the file that sets it, for example `memory.max`; empty without a limit."""
 
 @final
 class Flow:

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use headrace_io::host::{groups, page_bytes};
 use headrace_io::kernel;
 use rustix::process::{Resource, getrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity};
@@ -85,7 +86,6 @@ const OF_A_GROUP: [&str; 9] = [
     "memory.usage_in_bytes",
     "memory.stat",
 ];
-const GROUPS: &str = "/sys/fs/cgroup";
 const INTERFACES: &str = "/sys/class/net";
 
 /// As `client.models.NodeHost` has it.
@@ -190,7 +190,8 @@ impl Seen {
                 }
             }
         }
-        for folder in groups(seen.files.get(Path::new("/proc/self/cgroup"))) {
+        let memberships = seen.files.get(Path::new("/proc/self/cgroup"));
+        for folder in groups(&memberships.cloned().unwrap_or_default()) {
             for name in OF_A_GROUP {
                 let _ = seen.add(&folder.join(name));
             }
@@ -331,37 +332,6 @@ fn within(folder: &Path, begins: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The folders of the control groups that this process is in, each with those around it.
-fn groups(memberships: Option<&String>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for line in memberships.map_or("", String::as_str).lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(number), Some(names), Some(path)) = (parts.next(), parts.next(), parts.next())
-        else {
-            continue;
-        };
-        let mut bases = if number == "0" {
-            vec![GROUPS.to_owned()]
-        } else {
-            Vec::new()
-        };
-        bases.extend(
-            names
-                .split(',')
-                .filter(|name| ["cpu", "memory"].contains(name))
-                .map(|name| format!("{GROUPS}/{name}")),
-        );
-        for base in bases {
-            let inner = Path::new(&base).join(path.trim_start_matches('/'));
-            let around = inner
-                .ancestors()
-                .take_while(|folder| folder.starts_with(&base));
-            found.extend(around.map(Path::to_owned));
-        }
-    }
-    found
-}
-
 /// What is known of each root's file system; `mounts` is what `/proc/self/mountinfo` holds.
 fn of_roots(roots: &Roots, mounts: &str) -> Vec<RootSeen> {
     roots
@@ -403,23 +373,6 @@ fn mount_of(device: u64, mounts: &str) -> Option<(String, Vec<String>)> {
             (kind.to_owned(), options.map(str::to_owned).collect())
         })
     })
-}
-
-/// The size of a page of memory, from what the kernel told this process at its start: pairs of a kind and a value.
-fn page_bytes() -> io::Result<u64> {
-    const PAGE_SIZE: usize = 6;
-    const WORD: usize = size_of::<usize>();
-    let told = std::fs::read("/proc/self/auxv")?;
-    let word = |bytes: &[u8]| {
-        bytes
-            .try_into()
-            .map(usize::from_ne_bytes)
-            .unwrap_or_default()
-    };
-    told.chunks_exact(2 * WORD)
-        .find(|pair| word(&pair[..WORD]) == PAGE_SIZE)
-        .map(|pair| word(&pair[WORD..]) as u64)
-        .ok_or_else(|| io::Error::other("the kernel did not say it"))
 }
 
 #[cfg(test)]
@@ -471,20 +424,6 @@ mod tests {
             said.contains(r#""interfaces":{"card0":{"card":true,"rx_ring":null"#),
             "{said}"
         );
-    }
-
-    #[test]
-    fn groups_are_named_with_those_around_them_and_none_above_their_base() {
-        let memberships = "12:cpu,cpuacct:/a/b\n3:freezer:/c\n0::/d\n".to_owned();
-        let found = groups(Some(&memberships));
-        let named: Vec<&str> = found.iter().filter_map(|path| path.to_str()).collect();
-        let cpu = [
-            "/sys/fs/cgroup/cpu/a/b",
-            "/sys/fs/cgroup/cpu/a",
-            "/sys/fs/cgroup/cpu",
-        ];
-        assert_eq!(named[..3], cpu);
-        assert_eq!(named[3..], ["/sys/fs/cgroup/d", "/sys/fs/cgroup"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use headrace_core::statement::Kept;
 use headrace_core::ticket::{Probe, Ticket, VerifiedTicket};
 use headrace_core::value::{Label, Timestamp};
 use headrace_core::wishes::Wishes;
+use headrace_io::device::written_bytes;
 use headrace_io::root::Root;
 use headrace_io::stream::TlsStream;
 use parking_lot::{Condvar, Mutex};
@@ -250,6 +251,11 @@ impl AttemptHandle {
                 deleted: read(&counters.deleted),
                 looked_at: read(&counters.looked_at),
                 durable_steps: read(&counters.durable_steps),
+                socket_memory: self.shared.flows.socket_memory(),
+                device_written_bytes: match read(&counters.synced_device) {
+                    0 => None,
+                    device => written_bytes(device),
+                },
             },
             listed: counters.listed.load(Ordering::Relaxed),
             rate_bps,

@@ -95,6 +95,8 @@ pub struct Counters {
     pub durable_steps: AtomicU64,
     /// Data connections of the session.
     pub streams: AtomicU64,
+    /// The file system (`st_dev`) that was synced last; 0 before.
+    pub synced_device: AtomicU64,
     /// Bytes that went over data connections, of all sessions: what arrived before an attempt is no part of it.
     pub stream_bytes: AtomicU64,
     busy: [Busy; Stage::ALL.len()],

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use headrace_core::message::MAX_STREAMS;
 use headrace_core::shares::TransferShare;
 use headrace_io::flow::{Flow, Worker};
+use headrace_io::socket_memory::{SocketMemory, Watch};
 use headrace_io::sockopt;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,12 @@ pub struct Side {
     /// What this attempt itself made, deleted or made durable: no later one does it again.
     #[serde(default)]
     pub durable_steps: u64,
+    /// What its kernel says of the memory of sockets since the first connection of the attempt; of the whole network namespace.
+    #[serde(default)]
+    pub socket_memory: Option<SocketMemory>,
+    /// Bytes that were written to the device that it synced last, by anybody: they rise while a slow one works.
+    #[serde(default)]
+    pub device_written_bytes: Option<u64>,
 }
 
 /// How the packets of an attempt are marked, and how its connections react to loss and delay.
@@ -60,6 +67,9 @@ struct State {
     /// The last sample of those that are open.
     last: Vec<Flow>,
     taken: Option<Instant>,
+    /// From the first connection on.
+    watch: Option<Watch>,
+    socket_memory: Option<SocketMemory>,
     /// How those ended that are not open any more.
     ended: Vec<Flow>,
     marks: Marks,
@@ -125,6 +135,9 @@ impl Flows {
             state.ended.clear();
         }
         state.taken = None;
+        if state.watch.is_none() {
+            state.look_at_memory();
+        }
         let open = Open {
             number,
             since: Instant::now(),
@@ -165,8 +178,20 @@ impl Flows {
                 .filter_map(|open| open.sample(now))
                 .collect();
             state.taken = Some(now);
+            state.look_at_memory();
         }
         state.last.clone()
+    }
+
+    /// What the kernel said last of the memory of sockets; nothing before the first connection.
+    pub(super) fn socket_memory(&self) -> Option<SocketMemory> {
+        self.0.lock().socket_memory.clone()
+    }
+}
+
+impl State {
+    fn look_at_memory(&mut self) {
+        self.socket_memory = Some(self.watch.get_or_insert_default().look());
     }
 }
 
@@ -185,6 +210,9 @@ impl Drop for Listed<'_> {
             && state.ended.len() < usize::from(MAX_STREAMS)
         {
             state.ended.push(flow);
+        }
+        if state.open.is_empty() {
+            state.look_at_memory();
         }
         state.taken = None;
     }

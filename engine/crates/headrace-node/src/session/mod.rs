@@ -92,6 +92,7 @@ pub use self::fireflies::{Fireflies, OfClass};
 pub use self::flows::Side;
 pub use self::plane::Settings;
 pub use headrace_io::flow::Flow;
+pub use headrace_io::socket_memory::SocketMemory;
 
 #[cfg(test)]
 pub(crate) mod tests_support;

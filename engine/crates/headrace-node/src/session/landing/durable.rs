@@ -41,7 +41,11 @@ impl Landing {
             })
             .collect();
         let parts = incomplete.iter().map(|(_, part)| part);
-        let parts = parts.chain(whole.iter().map(|file| &file.part));
+        let mut parts = parts.chain(whole.iter().map(|file| &file.part)).peekable();
+        if let Some(part) = parts.peek() {
+            let device = &self.counters.synced_device;
+            device.store(part.device(), Ordering::Relaxed);
+        }
         let synced = self.sync_file_systems(parts.filter_map(synced_with))?;
         let is_synced =
             |part: &Arc<dyn Part>| synced_with(part).is_some_and(|device| synced.contains(&device));
