@@ -1,7 +1,7 @@
 """What moves no bytes is progress as well: names that are listed, checked, made and deleted."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,6 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.servers.site import Site, started_site
 from tests.service.test_transfers import SLOW_BPS, large_set, until
 
@@ -18,7 +20,7 @@ from headrace.api.settings import Settings
 from headrace.api.transfers.attempts import is_interrupted
 from headrace.api.transfers.receipts import Checked
 from headrace.api.transfers.run_state import End, Run
-from headrace.api.transfers.samples import STAGES
+from headrace.api.transfers.samples import KERNEL, STAGES
 from headrace.api.transfers.state_machine import Standing, State, Wish
 from headrace.client import models as m
 
@@ -39,7 +41,8 @@ def run(action: str = "sync", *, trash: bool = False, **survey: int) -> Run:
 
 def side(*, deleted: int = 0, looked_at: int = 0, durable_steps: int = 0, delete_s: float = 0) -> SimpleNamespace:
     stages = SimpleNamespace(**{f"{stage}_us": 0 for stage in STAGES} | {"delete_us": int(delete_s * S)})
-    return SimpleNamespace(flows=[], stages=stages, deleted=deleted, looked_at=looked_at, durable_steps=durable_steps)
+    counts = {"deleted": deleted, "looked_at": looked_at, "durable_steps": durable_steps}
+    return SimpleNamespace(flows=[], stages=stages, socket_memory=None, device_written_bytes=None, **counts)
 
 
 def told(source: SimpleNamespace | None = None, destination: SimpleNamespace | None = None, **counts: Any) -> Any:  # noqa: ANN401 - as the hub tells it
@@ -315,3 +318,141 @@ def test_a_cancel_or_a_refusal_ends_a_move_with_the_sources_that_stay() -> None:
         )
     ]
     assert ends == [True, True, False, False, False]
+
+
+def kernel(**rises: Any) -> SimpleNamespace:  # noqa: ANN401 - as a node tells it
+    """Return what a node tells of its kernel: what is not said rose by nothing."""
+    limits = dict.fromkeys(["tcp_held_pages", "page_bytes", "group_limit_bytes", "group_held_bytes"])
+    usual: dict[str, Any] = dict.fromkeys(KERNEL, 0) | limits | {"tcp_mem_pages": [], "group_setting": ""}
+    return SimpleNamespace(**usual | rises)
+
+
+def pressed(seconds: int, told_of: Callable[[int], SimpleNamespace | None]) -> Run:
+    """Return a run whose sender sends again all the time, and one of whose ten windows is shut."""
+    one = run()
+    for second in range(seconds):
+        micros = second * S
+        source, destination = side(), side()
+        counts = {"sent_packets": 1000 * second, "retransmits": 200 * second, "send_window_bytes": 400_000}
+        times = {"min_rtt_us": 50_000, "rtt_us": 50_000, "busy_us": micros, "rwnd_limited_us": micros // 20}
+        source.flows = [connection(stream=number, mss_bytes=1448, **counts, **times) for number in range(2)]
+        windows = [5_792] + [400_000] * 9
+        destination.flows = [
+            connection(stream=number, receive_window_bytes=size) for number, size in enumerate(windows)
+        ]
+        destination.socket_memory = told_of(second)
+        event = told(source, destination, files_total=10, bytes_total=2**40, bytes_received=second * 10**6)
+        one.note_progress(event, NOW + timedelta(seconds=second))
+    return one
+
+
+def test_what_the_kernel_counts_settles_it_while_it_runs_and_over_the_whole_attempt() -> None:
+    one = pressed(30, lambda second: kernel(prune_called=100 * second))
+    for found, rose in ((one.diagnosis, 700), (one.whole(), 2900)):
+        assert found is not None
+        assert (found.limit, found.where) == (m.Limit.SOCKET_MEMORY, "destination"), found.said
+        shown = {piece.name: piece.value for piece in found.evidence}
+        assert shown["PruneCalled, said the kernel of the destination"] == rose
+
+
+@pytest.mark.parametrize(
+    "told_of",
+    [
+        lambda _: None,
+        lambda _: kernel(prune_called=None),
+        lambda _: kernel(),
+        lambda second: kernel(prune_called=2**63 - 1 - 100 * second),
+    ],
+    ids=["a node of the release before", "a counter that went back", "a kernel that has enough", "one that only falls"],
+)
+def test_where_the_kernel_says_nothing_the_verdict_is_that_of_windows_and_losses(
+    told_of: Callable[[int], SimpleNamespace | None],
+) -> None:
+    one = pressed(8, told_of)
+    assert one.diagnosis is not None
+    assert one.diagnosis.limit is m.Limit.LOSS
+
+
+def waits(until: int, *, moves: Callable[[int], bool], writes_bps: int = 0, stops_at: int = 10**6) -> Run:
+    """Return a run that moves in some seconds alone, and whose destination syncs in the others."""
+    one, moved, waited = run(), 0, 0.0
+    for second in range(until):
+        one.stopping_since = NOW if second >= stops_at else None
+        moved, waited = moved + moves(second), waited + (not moves(second))
+        destination = side()
+        destination.stages.commit_us = int(waited * S)
+        destination.device_written_bytes = 10**9 + second * writes_bps // 8
+        event = told(destination=destination, files_total=10, bytes_total=2**40, bytes_received=moved * 10**6)
+        one.note_progress(event, NOW + timedelta(seconds=second))
+    return one
+
+
+def test_a_storage_that_stood_still_and_came_back_is_what_limited_the_whole() -> None:
+    one = waits(30, moves=lambda second: not 5 <= second < 20)
+    assert one.diagnosis is not None
+    assert one.diagnosis.limit is not m.Limit.STALLED
+    whole = one.whole()
+    assert whole is not None
+    assert (whole.limit, whole.where) == (m.Limit.STALLED, "destination")
+    said = "nothing moved for 16 s of the 29 s in which it was to move: the destination's storage did not answer"
+    assert whole.said == said
+
+
+def test_standstills_that_come_one_after_the_other_count_together() -> None:
+    whole = waits(60, moves=lambda second: second % 15 == 0).whole()
+    assert whole is not None
+    assert whole.limit is m.Limit.STALLED
+    assert whole.said.startswith("nothing moved for 59 s of the 59 s")
+
+
+def test_a_disk_that_writes_all_the_time_does_not_stand_still_however_long_it_syncs() -> None:
+    one = waits(40, moves=lambda second: second < 5, writes_bps=16 * 10**6)
+    for found in (one.diagnosis, one.whole()):
+        assert found is not None
+        assert (found.limit, found.where) == (m.Limit.DESTINATION_STORAGE, "destination"), found.said
+
+
+def test_the_time_that_a_stop_takes_does_not_make_a_standstill_before_it_small() -> None:
+    whole = waits(90, moves=lambda second: second < 5 or second == 18, stops_at=19).whole()
+    assert whole is not None
+    assert whole.limit is m.Limit.STALLED
+    assert whole.said.startswith("nothing moved for 14 s of the 18 s")
+
+
+def test_that_nothing_moves_while_it_is_to_stop_is_no_standstill_of_the_whole() -> None:
+    whole = waits(40, moves=lambda second: second < 5, stops_at=6).whole()
+    assert whole is not None
+    assert whole.limit is m.Limit.DESTINATION_STORAGE
+
+
+def test_what_comes_after_another_ceiling_is_judged_by_what_came_since() -> None:
+    one = run()
+    for second in range(30):
+        one.ceiling_bps = 8 * 10**6 if second < 5 else 8 * 10**9
+        event = told(files_total=10, bytes_total=2**40, bytes_received=10**6 * second + 10**9 * (second > 2))
+        one.note_progress(event, NOW + timedelta(seconds=second))
+    assert rate_in(one.whole()) == 8 * 10**6
+
+
+COUNT = st.none() | st.integers(0, (1 << 64) - 1)
+
+
+@given(
+    rises=st.fixed_dictionaries(dict.fromkeys([*KERNEL, "group_limit_bytes", "group_held_bytes", "page_bytes"], COUNT)),
+    tcp_mem=st.lists(st.integers(0, (1 << 64) - 1), max_size=5),
+    setting=st.text(),
+    device=COUNT,
+)
+def test_whatever_a_node_tells_of_its_kernel_the_service_goes_on(
+    rises: dict[str, int | None], tcp_mem: list[int], setting: str, device: int | None
+) -> None:
+    # The hub hands on less; what it lets through may change.
+    one = pressed(3, lambda second: kernel(**{name: rise for name, rise in rises.items() if second}))
+    last = side()
+    last.socket_memory = kernel(tcp_mem_pages=tcp_mem, group_setting=setting, **rises)
+    last.device_written_bytes = device
+    shown = note(one, [told(source=last, destination=last, files_total=10), told(source=side(), destination=last)])
+    assert m.Progress.model_validate_json(shown.model_dump_json()) == shown
+    for found in (one.diagnosis, one.whole()):
+        assert found is not None
+        assert m.Diagnosis.model_validate_json(found.model_dump_json()) == found

@@ -21,7 +21,7 @@ from headrace.api.settings import Settings
 from headrace.api.store.tables_work import AttemptRow, ReservationRow, TransferRow
 from headrace.api.transfers.receipts import Totals, require_whole_move
 from headrace.api.transfers.run_state import End, Run
-from headrace.api.transfers.samples import STAGES
+from headrace.api.transfers.samples import KERNEL, STAGES
 from headrace.client import models as m
 from headrace.guardrails import JsonObject, SigningKey, seal, verify
 
@@ -802,8 +802,14 @@ def test_counts_that_the_store_does_not_take_are_cut_off() -> None:
     counts = (
         "files_total files_done files_failed bytes_total bytes_received bytes_durable resent_bytes rate_bps streams"
     )
-    names = dict.fromkeys(("deleted", "looked_at", "durable_steps"), most)
-    side = SimpleNamespace(flows=[], stages=SimpleNamespace(**{f"{stage}_us": most for stage in STAGES}), **names)
+    names = dict.fromkeys(("deleted", "looked_at", "durable_steps", "device_written_bytes"), most)
+    memory = SimpleNamespace(
+        **dict.fromkeys((*KERNEL, *["tcp_held_pages", "page_bytes", "group_limit_bytes", "group_held_bytes"]), most),
+        tcp_mem_pages=[most] * 3,
+        group_setting="x",
+    )
+    stages = SimpleNamespace(**{f"{stage}_us": most for stage in STAGES})
+    side = SimpleNamespace(flows=[], stages=stages, socket_memory=memory, **names)
     told = dict.fromkeys(counts.split(), most)
     event = SimpleNamespace(**told, limiter="", listed=True, source=side, destination=side)
     run.note_progress(event, utc_now())  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """One verdict on what limits a transfer: each bottleneck planted in what both nodes measured is named."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -11,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.faults.run import REPOSITORY
 
-from headrace.api.transfers.diagnosis import diagnose, stalled
-from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
+from headrace.api.transfers.diagnosis import diagnose, stalled, stood_still
+from headrace.api.transfers.samples import KERNEL, STAGES, Between, FlowSample, Sample, SideSample, SocketLimits
 from headrace.client import models as m
 from headrace.client.models import Limit
 
@@ -64,6 +65,12 @@ def seen(
         **{**usual, **counts},
     )
     return Between(BEFORE, after)
+
+
+def counted(one: Between, sockets: SocketLimits | None = None, **kernel: int) -> Between:
+    """Return the same, with what the kernel of the destination counted and gives."""
+    side = replace(one.after.destination, kernel=kernel, sockets=sockets or SocketLimits())
+    return replace(one, after=replace(one.after, destination=side))
 
 
 SENDS, RECEIVES = {"read": S, "hash": S, "send": 17 * S}, {"receive": 18 * S, "verify": S, "write": S}
@@ -162,6 +169,48 @@ PLANTED = [
     Planted(
         "losses, while windows were shut that nobody waited for",
         seen(SENDS, RECEIVES, each=flow(rwnd_limited=S // 10, retransmits=200), windows_seen=100, windows_shut=40),
+        Limit.LOSS,
+        "network",
+    ),
+    Planted(
+        "kernel memory pressure whose windows open again between two looks, which its counters tell",
+        counted(
+            seen(
+                SENDS,
+                RECEIVES,
+                each=flow(rwnd_limited=S // 10, retransmits=18_000, congestion_control="bbr"),
+                windows_seen=100,
+                windows_shut=6,
+            ),
+            prune_called=700,
+            receive_queue_drops=120,
+        ),
+        Limit.SOCKET_MEMORY,
+        "destination",
+        "net.ipv4.tcp_mem",
+    ),
+    Planted(
+        "losses, while the kernel threw away packets of another program, and no window of this transfer was shut",
+        counted(seen(SENDS, RECEIVES, each=flow(retransmits=200)), prune_called=10_000, receive_queue_drops=900),
+        Limit.LOSS,
+        "network",
+    ),
+    Planted(
+        "a small receive buffer, while the kernel threw away packets of another program",
+        counted(seen(SENDS, RECEIVES, each=flow(rwnd_limited=4 * S, send_window=250_000)), prune_called=10_000),
+        Limit.RECEIVE_WINDOW,
+        "destination",
+        "tcp_rmem",
+    ),
+    Planted(
+        "a flat cap, while another program fills the memory of all sockets",
+        counted(seen(SENDS, RECEIVES), memory_pressures=3, prune_called=10_000),
+        Limit.PATH,
+        "network",
+    ),
+    Planted(
+        "losses, and some windows shut by one burst, after which the kernel had enough",
+        counted(seen(SENDS, RECEIVES, each=flow(retransmits=200), windows_seen=100, windows_shut=6), prune_called=9),
         Limit.LOSS,
         "network",
     ),
@@ -301,6 +350,105 @@ def test_a_planted_bottleneck_is_named_with_its_evidence_and_its_remedy(one: Pla
     assert (found.measured_s, found.live) == (5, True)
 
 
+def pressed(
+    kernel: Mapping[str, int] | None = None, sockets: SocketLimits | None = None, windows_shut: int = 8
+) -> Between:
+    """Return five seconds under memory pressure at the destination."""
+    each = flow(rwnd_limited=S // 2, retransmits=900)
+    one = seen(SENDS, RECEIVES, each=each, windows_seen=100, windows_shut=windows_shut)
+    return counted(one, sockets, **({"prune_called": 700} if kernel is None else kernel))
+
+
+def test_what_the_kernel_said_is_shown_by_the_names_that_it_has_there() -> None:
+    found = diagnose("tr_1", pressed(kernel={"prune_called": 700, "receive_queue_drops": 12}))
+    shown = {one.name: (one.value, one.unit) for one in found.evidence}
+    assert shown["PruneCalled, said the kernel of the destination"] == (700, "")
+    assert shown["TCPRcvQDrop, said the kernel of the destination"] == (12, "")
+    assert not any("source" in name for name in shown)
+
+
+def test_what_the_kernel_said_is_shown_beside_any_other_verdict_as_well() -> None:
+    found = diagnose("tr_1", counted(seen(SENDS, RECEIVES), backlog_drops=4))
+    assert found.limit is Limit.PATH
+    assert "TCPBacklogDrop, said the kernel of the destination" in [one.name for one in found.evidence]
+
+
+def test_a_control_group_that_lets_sockets_hold_too_little_is_named_with_what_it_is_to_be() -> None:
+    group = SocketLimits(group_bytes=888_000, group_held=870_000, group_setting="memory.kmem.tcp.limit_in_bytes")
+    found = diagnose("tr_1", pressed(sockets=group))
+    assert found.limit is Limit.SOCKET_MEMORY
+    said = re.search(r"`memory.kmem.tcp.limit_in_bytes` of the node's control group be (\d+) bytes", found.remedy[0])
+    assert said is not None
+    more = int(said[1]) - 888_000
+    assert more >= 2 * found_rate(found) / 8 * 0.020, "twice what is on its way in a round trip"
+    assert "it is 888000, of which 870000 are held" in found.remedy[0]
+
+
+def found_rate(found: m.Diagnosis) -> float:
+    return next(one.value for one in found.evidence if one.name == "rate")
+
+
+def test_the_memory_of_all_sockets_of_a_host_is_named_with_its_three_figures_before_and_after() -> None:
+    host = SocketLimits(tcp_mem=(1000, 2000, 3000), tcp_held=2100, page_bytes=4096)
+    group = replace(host, group_bytes=2**36, group_held=2**35, group_setting="memory.max")
+    for sockets in (host, group):
+        remedy = diagnose("tr_1", pressed(sockets=sockets, kernel={})).remedy[0]
+        said = re.search(r"sysctl -w net.ipv4.tcp_mem='(\d+) (\d+) (\d+)'; it is '1000 2000 3000'", remedy)
+        assert said is not None, remedy
+        added = {int(figure) - old for figure, old in zip(said.groups(), host.tcp_mem, strict=True)}
+        assert len(added) == 1
+        assert added.pop() * 4096 >= 2 * 800 * MB / 8 * 0.020
+        assert "sockets of the host hold 2100" in remedy
+
+
+def test_a_full_group_is_named_and_not_the_setting_of_a_host_that_has_enough() -> None:
+    host = SocketLimits(tcp_mem=(1000, 2000, 3000), tcp_held=100, page_bytes=4096)
+    group = replace(host, group_bytes=2**27, group_held=2**27, group_setting="memory.max")
+    assert "`memory.max`" in diagnose("tr_1", pressed(sockets=group)).remedy[0]
+    assert "tcp_mem" not in diagnose("tr_1", pressed(sockets=group)).remedy[0]
+
+
+def test_a_source_whose_host_gives_sockets_no_memory_is_told_that_and_no_larger_send_buffer() -> None:
+    waits = seen(SENDS, RECEIVES, each=flow(sndbuf_limited=3 * S))
+    source = replace(waits.after.source, kernel={"memory_pressures": 2})
+    found = diagnose("tr_1", replace(waits, after=replace(waits.after, source=source)))
+    assert (found.limit, found.where) == (Limit.SOCKET_MEMORY, "source")
+    assert "tcp_mem" in found.remedy[0]
+    assert "tcp_wmem" not in found.remedy[0]
+
+
+def test_a_counter_that_went_back_says_nothing() -> None:
+    before = replace(BEFORE, destination=SideSample(kernel={"prune_called": 2**63 - 1}))
+    found = diagnose("tr_1", Between(before, pressed().after))
+    assert found.limit is Limit.LOSS
+    assert not any("PruneCalled" in one.name for one in found.evidence)
+
+
+@given(
+    kernel=st.dictionaries(st.sampled_from(sorted(KERNEL)), st.integers(0, 2**63 - 1)),
+    sockets=st.builds(
+        SocketLimits,
+        tcp_mem=st.lists(st.integers(0, 2**63 - 1), max_size=4).map(tuple),
+        tcp_held=st.none() | st.integers(0, 2**63 - 1),
+        page_bytes=st.none() | st.integers(0, 2**63 - 1),
+        group_bytes=st.none() | st.integers(0, 2**63 - 1),
+        group_held=st.none() | st.integers(0, 2**63 - 1),
+        group_setting=st.text(max_size=40),
+    ),
+    shut=st.integers(0, 2**64),
+    device=st.integers(0, 2**63 - 1),
+)
+def test_whatever_a_node_says_of_its_kernel_there_is_a_verdict_and_its_words_are_not_repeated(
+    kernel: dict[str, int], sockets: SocketLimits, shut: int, device: int
+) -> None:
+    one = pressed(kernel=kernel, sockets=sockets, windows_shut=shut)
+    side = replace(one.after.destination, device_written=device)
+    found = diagnose("tr_1", replace(one, after=replace(one.after, source=side, destination=side)))
+    assert m.Diagnosis.model_validate_json(found.model_dump_json()) == found
+    named = set(re.findall(r"let `([^`]*)`", " ".join(found.remedy)))
+    assert named <= {"memory.kmem.tcp.limit_in_bytes", "memory.max"}
+
+
 def test_the_figures_shown_are_those_that_were_measured() -> None:
     found = diagnose("tr_1", seen(SENDS, RECEIVES, each=flow(rwnd_limited=4 * S, send_window=250_000)))
     shown = {one.name: (one.value, one.unit) for one in found.evidence}
@@ -401,6 +549,41 @@ def test_what_stands_still_says_since_when() -> None:
     long = stalled(found, NOW, NOW + timedelta(seconds=75))
     assert (long.limit, long.since, long.where) == (Limit.STALLED, NOW, "destination")
     assert long.said.startswith("nothing has moved for 1 min 15 s")
+
+
+def waits_for_storage(**sides: int) -> Between:
+    """Return five seconds in which the destination syncs and nothing arrives."""
+    quiet = seen({}, {"commit": 5 * S}, files_done=0, bytes_received=0, bytes_durable=0)
+    before = replace(quiet.before, destination=SideSample(device_written=sides["before"]))
+    after = replace(quiet.after, destination=replace(quiet.after.destination, device_written=sides["after"]))
+    return Between(before, after)
+
+
+def test_a_disk_that_writes_while_nothing_is_durable_is_slow_and_does_not_stand_still() -> None:
+    found = stalled(diagnose("tr_1", waits_for_storage(before=MB, after=11 * MB)), NOW, NOW + timedelta(seconds=28))
+    assert (found.limit, found.where) == (Limit.DESTINATION_STORAGE, "destination")
+    assert "takes 16.0 Mb/s" in found.said
+    shown = {one.name: one.value for one in found.evidence}
+    assert (shown["its device writes"], shown["nothing moved for"]) == (16 * MB, 28)
+
+
+@pytest.mark.parametrize("sides", [{"before": MB, "after": MB + 4096}, {"before": 0, "after": 11 * MB}])
+def test_a_disk_that_writes_next_to_nothing_or_of_which_that_is_not_known_stands_still(sides: dict[str, int]) -> None:
+    found = stalled(diagnose("tr_1", waits_for_storage(**sides)), NOW, NOW + timedelta(seconds=28))
+    assert (found.limit, found.where) == (Limit.STALLED, "destination")
+
+
+def test_an_attempt_that_stood_still_for_much_of_its_time_says_so_afterwards() -> None:
+    moved = diagnose("tr_1", seen(SENDS, RECEIVES), live=False)
+    found = stood_still(moved, 12, 30, "destination")
+    assert (found.limit, found.where) == (Limit.STALLED, "destination")
+    assert found.said == (
+        "nothing moved for 12 s of the 30 s in which it was to move: the destination's storage did not answer"
+    )
+    assert "headrace doctor --probe" in found.remedy[0]
+    assert stood_still(moved, 8, 10, "destination") == moved, "too short"
+    assert stood_still(moved, 12, 3600, "destination") == moved
+    assert "network" in stood_still(moved, 12, 30, "network").said
 
 
 def test_every_limit_is_described() -> None:

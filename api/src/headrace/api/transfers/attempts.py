@@ -36,6 +36,7 @@ from headrace.api.transfers.run_state import (
     End,
     Refusal,
     Run,
+    Standstill,
     at_rest,
     standing_of,
     write_standing,
@@ -175,6 +176,7 @@ class Attempts:
             run.samples.clear()
             run.measured.clear()
             run.first = run.moved_at = run.diagnosis = run.under_others = None
+            run.still = Standstill()
             parts.throughput.begin(run, now)
             run.begun, run.began = Begun(ticket.text, lists, tuning), standing_of(row, run)
 

@@ -13,6 +13,13 @@ from typing import Final, Literal
 
 from headrace.api.transfers.advice import ADVICE
 from headrace.api.transfers.samples import SHUT_PACKETS, Between
+from headrace.api.transfers.socket_memory import (
+    SOMETIMES,
+    host_lacks_memory,
+    lacks_memory,
+    more_memory,
+    said_by_kernels,
+)
 from headrace.client import models as m
 from headrace.client.text import bit_rate, byte_size, duration, plural
 
@@ -35,6 +42,10 @@ _LOSSY_FOR_BBR: Final = 0.1
 """From here on losses slow bbr down, which takes no loss for congestion."""
 _QUEUED: Final = 1.5
 """A round trip that takes so many times the shortest waits in queues: what is lost then was too much for the path."""
+_STOOD: Final = 0.2
+"""Share of the time of a whole attempt from which on it is standstills that took it."""
+_WRITES_BPS: Final = 1_000_000
+"""A device that writes as much as this does not stand still, however long a sync takes."""
 _LONG_MS: Final = 5.0
 _SMALL_BYTES: Final = 256 * 1024
 _MANY_FILES: Final = 20
@@ -43,7 +54,6 @@ _HELD: Final = 0.1
 _SHUT: Final = 0.2
 """Share of shut ones of the receive windows that were told from which on that is memory pressure."""
 _LEAST_WINDOW: Final = 32 * 1024
-_PAGE_BYTES: Final = 4096
 _FEW: Final = 4
 _ROUND: Final = 10
 """From here on figures are said without a fraction."""
@@ -83,7 +93,8 @@ def _verdict(seen: Between, ceiling_bps: int | None, share: m.TransferShare | No
             return _ceiling(seen, ceiling_bps)
         if max(_waits_for_share(seen).values()) >= _MOST:
             return _link_share(seen, share)
-    return next((found for rule in _RULES if (found := rule(seen)) is not None), _tightest(seen))
+    found = next((found for rule in _RULES if (found := rule(seen)) is not None), _tightest(seen))
+    return found.model_copy(update={"evidence": [*found.evidence, *said_by_kernels(seen)]})
 
 
 def at_rest_diagnosis(transfer: str, state: str, reason: str, limit: Limit = Limit.UNKNOWN) -> m.Diagnosis:
@@ -119,12 +130,29 @@ def after_failed_files(found: m.Diagnosis | None, transfer: str, failed: Mapping
 def stalled(found: m.Diagnosis, since: datetime, now: datetime) -> m.Diagnosis:
     """Say since when nothing moves, when that is long."""
     quiet_s = (now - since).total_seconds()
+    if quiet_s >= STALLED_S and found.limit is Limit.DESTINATION_STORAGE:
+        # Its device writes all the time: what it writes is not durable yet.
+        return found.model_copy(update={"evidence": [*found.evidence, _seconds("nothing moved for", round(quiet_s))]})
     if quiet_s < STALLED_S:
         # Before that, who is waited for may only not have said so yet, such as a source that its ceiling holds.
         return found.model_copy(update={"said": _early(quiet_s), "where": ""}) if _is_guess(found) else found
     evidence = [*found.evidence, m.Evidence(name="nothing moved for", value=round(quiet_s), unit="s")]
     said = f"nothing has moved for {duration(quiet_s)}: {found.said}"
     return found.model_copy(update={"limit": Limit.STALLED, "said": said, "since": since, "evidence": evidence})
+
+
+def stood_still(found: m.Diagnosis, still_s: float, of_s: float, where: Where) -> m.Diagnosis:
+    """Say of a whole attempt that it stood still, where that took much of its time; `found` is what else limited it."""
+    if still_s < STALLED_S or still_s < _STOOD * of_s:
+        return found
+    of = f"nothing moved for {duration(still_s)} of the {duration(of_s)} in which it was to move"
+    why = (
+        f"the {where}'s storage did not answer" if where in _SIDES else "no storage was waited for: look at the network"
+    )
+    evidence = [*found.evidence, _seconds("nothing moved for", round(still_s))]
+    remedy = [_LOOK_AT_STORAGE] if where in _SIDES else []
+    update = {"limit": Limit.STALLED, "where": where, "said": f"{of}: {why}", "evidence": evidence, "remedy": remedy}
+    return found.model_copy(update=update)
 
 
 def _is_guess(found: m.Diagnosis) -> bool:
@@ -177,7 +205,14 @@ def _idle(seen: Between) -> m.Diagnosis:
     spent, where, said = max(busy)
     if spent < LEAST_S / 2:
         return _said(Limit.UNKNOWN, "network", "nothing arrives, and no storage is waited for: look at the network")
-    return _said(Limit.STALLED, where, said, [_seconds("waited for storage", spent)], _LOOK_AT_STORAGE)
+    evidence = [_seconds("waited for storage", spent)]
+    if where == "destination" and seen.device_bps >= _WRITES_BPS:
+        said = (
+            f"the destination's storage takes {bit_rate(seen.device_bps)}: it syncs, and nothing of that is durable yet"
+        )
+        evidence.append(m.Evidence(name="its device writes", value=seen.device_bps, unit="b/s"))
+        return _said(Limit.DESTINATION_STORAGE, where, said, evidence, _LOOK_AT_STORAGE)
+    return _said(Limit.STALLED, where, said, evidence, _LOOK_AT_STORAGE)
 
 
 def _ceiling(seen: Between, ceiling_bps: int | None) -> m.Diagnosis:
@@ -258,7 +293,7 @@ def _destination_storage(seen: Between) -> m.Diagnosis | None:
     lags = _lags(seen)
     if share < _MOST and not lags:
         return None
-    takes_bps = int(seen.durable * 8 / seen.seconds) if lags else seen.rate_bps
+    takes_bps = (int(seen.durable * 8 / seen.seconds) or seen.device_bps) if lags else seen.rate_bps
     evidence = [_share("destination writes and syncs", share), _rate(seen)]
     if lags:
         evidence += [
@@ -329,13 +364,17 @@ def _encrypting(seen: Between) -> m.Diagnosis | None:
 
 
 def _socket_memory(seen: Between) -> m.Diagnosis | None:
-    """Say that windows are shut: less than any buffer allows, so that it is memory that all sockets share."""
+    """Say that windows are shut: less than any buffer allows, so that it is memory that all sockets share.
+
+    Counters of the kernel are those of its whole network namespace: they say so together with windows of its own.
+    """
     limited = _window_share(seen)
     known, shut = seen.after.windows
     window = max((flow.send_window for flow in seen.after.source.flows.values()), default=0)
     mss = max((flow.mss for flow in seen.after.source.flows.values()), default=0)
     all_shut = 0 < window <= SHUT_PACKETS * mss and 0 < known == shut
-    if not (all_shut and limited >= _LIMITED) and not (seen.shut_share >= _SHUT and limited >= _HELD):
+    by_windows = (all_shut and limited >= _LIMITED) or (seen.shut_share >= _SHUT and limited >= _HELD)
+    if not by_windows and not (lacks_memory(seen, "destination") and _shows_in_own(seen, limited)):
         return None
     left = [flow.receive_window for flow in seen.after.destination.flows.values() if flow.receive_window]
     # Windows that open now and then are larger than what they carry: no measure of what is lacking.
@@ -343,17 +382,24 @@ def _socket_memory(seen: Between) -> m.Diagnosis | None:
     evidence = [
         _share("sender waits for the receive window", limited),
         _share("receive windows shut", max(seen.shut_share, shut / max(1, known))),
+        m.Evidence(name="packets sent again", value=round(100 * _resent(seen), 3), unit="%"),
         m.Evidence(name="smallest receive window now", value=min(left, default=0), unit="B"),
         m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
         _rate(seen),
     ]
     said = f"the kernel of the destination shuts receive windows to {SHUT_PACKETS} packets or less: TCP memory pressure"
-    remedy = (
-        f"at the destination: give sockets {byte_size(more)} more: raise each figure of net.ipv4.tcp_mem by "
-        f"{more // _PAGE_BYTES} pages of 4 KiB, or the memory of its container by {more} bytes, or end what fills "
-        "sockets; `headrace doctor` has the host's figures"
-    )
-    return _said(Limit.SOCKET_MEMORY, "destination", said, evidence, remedy)
+    remedy = more_memory(seen, "destination", more)
+    return _said(Limit.SOCKET_MEMORY, "destination", said, evidence, f"at the destination: {remedy}")
+
+
+def _shows_in_own(seen: Between, limited: float) -> bool:
+    """Say whether its own connections feel it: windows are shut, and its sender waits for them or sends again."""
+    return seen.shut_share >= SOMETIMES and (limited >= SOMETIMES or _resent(seen) >= _LOSSY)
+
+
+def _resent(seen: Between) -> float:
+    """Return the share of packets that were sent again."""
+    return seen.flow_sum("retransmits") / max(1, seen.flow_sum("sent"))
 
 
 def _window_share(seen: Between) -> float:
@@ -395,12 +441,17 @@ def _send_buffer(seen: Between) -> m.Diagnosis | None:
         m.Evidence(name="round trip", value=round(seen.rtt_ms, 3), unit="ms"),
         _rate(seen),
     ]
+    if host_lacks_memory(seen, "source"):
+        more = _window_needs(seen, _LEAST_WINDOW) * max(1, len(seen.after.source.flows))
+        remedy = more_memory(seen, "source", more)
+        said = "the kernel of the source gives send buffers no more memory: TCP memory pressure"
+        return _said(Limit.SOCKET_MEMORY, "source", said, evidence, f"at the source: {remedy}")
     remedy = f"at the source: sysctl -w net.ipv4.tcp_wmem='4096 16384 {needs}'"
     return _said(Limit.SEND_BUFFER, "source", "the send buffer of the source holds too little", evidence, remedy)
 
 
 def _loss(seen: Between) -> m.Diagnosis | None:
-    share = seen.flow_sum("retransmits") / max(1, seen.flow_sum("sent"))
+    share = _resent(seen)
     if share < _LOSSY or _busy_share(seen) < _MOST or seen.queued >= _QUEUED or _is_one_far_stream(seen):
         return None
     controls = {flow.congestion_control for flow in seen.after.source.flows.values()}

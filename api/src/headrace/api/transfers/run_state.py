@@ -17,16 +17,16 @@ from headrace.api.policy.qos import InForce
 from headrace.api.signing.legs import NAMES
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
 from headrace.api.transfers.advice import told
-from headrace.api.transfers.diagnosis import diagnose, stalled
+from headrace.api.transfers.diagnosis import Where, diagnose, stalled, stood_still
 from headrace.api.transfers.measured import Measurements
 from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.remaining import Bounds, Remaining, remaining
-from headrace.api.transfers.samples import STAGES, Between, FlowSample, Sample, SideSample
+from headrace.api.transfers.samples import KERNEL, STAGES, Between, FlowSample, Sample, SideSample, SocketLimits
 from headrace.api.transfers.state_machine import Cause, Ending, Shut, Standing, State, Wish, leg_is_over
 from headrace.api.transfers.telling import Telling
 from headrace.client import models as m
 from headrace.client.text import without_number
-from headrace.engine import AttemptEnded, AttemptProgress, AttemptSide, EngineError
+from headrace.engine import AttemptEnded, AttemptProgress, AttemptSide, EngineError, SocketMemory
 from headrace.guardrails import GuardrailError, OpenHours, ReleasedPlan
 
 ATTEMPT_UNKNOWN = "attempt_unknown"
@@ -122,6 +122,39 @@ class Counted:
 
 
 @dataclass(slots=True)
+class Standstill:
+    """For how long an attempt stood still: times of less than some seconds are none."""
+
+    before_s: float = 0
+    """Those that are over."""
+    now_s: float = 0
+    where: Where = ""
+    """Who was waited for last."""
+    since: datetime | None = None
+    """Since when it stands still; nothing while it does not."""
+    began: datetime | None = None
+    of_s: float = 0
+    """All the time in which it was to move."""
+
+    @property
+    def seconds(self) -> float:
+        """All of them together."""
+        return self.before_s + self.now_s
+
+    def note(self, found: m.Diagnosis, now: datetime) -> None:
+        """Take over what was found now."""
+        self.began = self.began or now
+        self.of_s = (now - self.began).total_seconds()
+        if found.limit is m.Limit.STALLED and found.since is not None:
+            self.since, self.where = found.since, found.where
+            self.now_s = (now - found.since).total_seconds()
+        elif self.since is not None:
+            # It lasted until now: nothing was heard since the last look.
+            self.before_s += (now - self.since).total_seconds()
+            self.since, self.now_s = None, 0
+
+
+@dataclass(slots=True)
 class Run:
     """One transfer that this process has taken up under `fence`."""
 
@@ -208,6 +241,8 @@ class Run:
     """When something arrived last."""
     diagnosis: m.Diagnosis | None = None
     """What limits it, over these seconds."""
+    still: Standstill = field(default_factory=Standstill)
+    """For how long it stood still."""
     legs: list[m.ProbeLeg] | None = None
     """What the legs of a probe measured so far; nothing for what is no probe."""
 
@@ -350,6 +385,7 @@ class Run:
         if self.first is None or not self.samples:
             return self.under_others
         last = diagnose(self.transfer, Between(self.first, self.samples[-1]), *self.judged_by, live=False)
+        last = stood_still(last, self.still.seconds, self.still.of_s, self.still.where)
         others = self.under_others
         return others if others is not None and others.measured_s > last.measured_s else last
 
@@ -359,6 +395,7 @@ class Run:
         of_class = share.qos_class if share is not None else None
         if (ceiling_bps, of_class) != (self.ceiling_bps, self.share.qos_class if self.share is not None else None):
             self.under_others, self.first = self.whole(), None
+            self.still = Standstill()
             self.samples.clear()
         self.judged_by = self.ceiling_bps, self.share
 
@@ -368,6 +405,9 @@ class Run:
         if last is not None and now - last.at < _SAMPLED_EVERY:
             return
         self._judge_apart()
+        if self.first is None and self.under_others is not None:
+            # What came under others is no part of it.
+            self.first = sample
         self.first = self.first or Sample(
             at=now,
             bytes_durable=sample.bytes_durable,
@@ -380,6 +420,9 @@ class Run:
         self.samples.append(sample)
         found = diagnose(self.transfer, Between(self.samples[0], sample), self.ceiling_bps, self.share)
         self.diagnosis = stalled(found, self.moved_at or now, now)
+        if self.stopping_since is None:
+            # What is to stop need not move.
+            self.still.note(self.diagnosis, now)
 
     def _remaining(self, event: AttemptProgress, sample: Sample) -> Remaining | None:
         """Say how long what is left takes: by the last seconds, by the whole attempt, and by what was expected."""
@@ -503,6 +546,28 @@ def _side(side: AttemptSide) -> SideSample:
         stages={stage: getattr(side.stages, f"{stage}_us") for stage in STAGES},
         deleted=side.deleted,
         looked_at=side.looked_at,
+        kernel=_rises(side.socket_memory),
+        sockets=_limits(side.socket_memory),
+        device_written=side.device_written_bytes or 0,
+    )
+
+
+def _rises(told: SocketMemory | None) -> Mapping[str, int]:
+    """Return how much counters of a node's kernel rose; nothing of what it does not count or tell."""
+    rises = {name: getattr(told, name, None) for name in KERNEL}
+    return {name: rise for name, rise in rises.items() if rise is not None}
+
+
+def _limits(told: SocketMemory | None) -> SocketLimits:
+    if told is None:
+        return SocketLimits()
+    return SocketLimits(
+        tcp_mem=tuple(told.tcp_mem_pages),
+        tcp_held=told.tcp_held_pages,
+        page_bytes=told.page_bytes,
+        group_bytes=told.group_limit_bytes,
+        group_held=told.group_held_bytes,
+        group_setting=told.group_setting,
     )
 
 

@@ -6,10 +6,24 @@ Counts of nodes may begin anew or be nonsense: a count that went back counts as 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
+
+Side = Literal["source", "destination"]
 
 SHUT_PACKETS: Final = 8
 """Under memory pressure the kernel leaves 2 or 4 packets of a receive window, and lets it grow again after it."""
+KERNEL: Final[Mapping[str, str]] = {
+    "prune_called": "PruneCalled",
+    "receive_pruned": "RcvPruned",
+    "early_pruned": "OfoPruned",
+    "receive_collapsed": "TCPRcvCollapsed",
+    "receive_queue_drops": "TCPRcvQDrop",
+    "memory_pressures": "TCPMemoryPressures",
+    "aborts_on_memory": "TCPAbortOnMemory",
+    "zero_window_drops": "TCPZeroWindowDrop",
+    "backlog_drops": "TCPBacklogDrop",
+}
+"""What nodes tell of /proc/net/netstat, and its name there."""
 STAGES: Final = ("read", "hash", "send", "receive", "verify", "write", "commit", "ceiling", "share", "delete")
 
 
@@ -35,6 +49,22 @@ class FlowSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SocketLimits:
+    """What the kernel of a node gives sockets, and what they hold; nothing of what it does not tell."""
+
+    tcp_mem: tuple[int, ...] = ()
+    """The three figures of net.ipv4.tcp_mem, in pages."""
+    tcp_held: int | None = None
+    """What TCP sockets of the whole host hold, in pages."""
+    page_bytes: int | None = None
+    group_bytes: int | None = None
+    """The tightest limit of its control groups, and what is held of it."""
+    group_held: int | None = None
+    group_setting: str = ""
+    """The file of the group that sets it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SideSample:
     """What one node knows: its connections by number, and the microseconds that its threads spent in each stage."""
 
@@ -43,6 +73,11 @@ class SideSample:
     deleted: int = 0
     looked_at: int = 0
     """Names that it listed, compared, checked or deleted."""
+    kernel: Mapping[str, int] = field(default_factory=dict)
+    """How much counters of its kernel rose, by the names of `KERNEL`: those of its whole network namespace."""
+    sockets: SocketLimits = field(default_factory=SocketLimits)
+    device_written: int = 0
+    """Bytes that were written to the device that it synced last, by anybody; 0 where that is not told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +216,21 @@ class Between:
         """Return the share of the time that a time of a side's connections took, of 0 to 1."""
         flows = len(_flows(self.after, side))
         return min(1.0, self.flow_sum(name, side) / max(1.0, flows * self.seconds * 1e6)) if flows else 0.0
+
+    def side(self, side: Side) -> SideSample:
+        """Return a side as it was told of last."""
+        return _at(self.after, side)
+
+    def kernel(self, side: Side, *names: str) -> int:
+        """Return how often the kernel of a side counted these, all together; what went back or was not told is 0."""
+        before, after = _at(self.before, side).kernel, _at(self.after, side).kernel
+        return sum(_grown(before.get(name, 0), after.get(name, 0)) for name in names)
+
+    @property
+    def device_bps(self) -> int:
+        """Bits a second that the device of the destination wrote, for anybody; 0 where that is not told."""
+        before, after = self.before.destination.device_written, self.after.destination.device_written
+        return int(_grown(before, after) * 8 / max(1e-3, self.seconds)) if before else 0
 
     @property
     def queued(self) -> float:
