@@ -33,6 +33,9 @@ _LOOKS: Final = 8
 _LOOKS_OF_A_STALL: Final = 16
 _FROM_LOOK: Final = 3
 _BEGINS_WITHIN_S: Final = 60
+_ENDS_WITHIN_S: Final = 120
+_SLOW_S: Final = 20
+"""How long a disk stays slow for a transfer that is to end; a stop waits for what is being synced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +143,21 @@ class House:
                 run("fsfreeze", "--unfreeze", str(self.disks[DESTINATION].folder))
         if transfer.ended is None and (await port.transfer(transfer.id)).ended is None:
             await port.control(transfer.id, m.ControlRequest(action="cancel"))
-        await port.transfer(transfer.id, wait_s=60)
+        await self._until_ended(transfer.id)
         after = await port.diagnose(transfer.id)
         moved = transfer.progress.bytes_received - first.progress.bytes_received
         files = transfer.progress.files_done - first.progress.files_done
         return Seen(live, after, tuple(looks), int(moved * 8 / seconds), round(files / seconds, 1))
+
+    async def _until_ended(self, transfer: str) -> None:
+        """Wait until it is over: a slow disk first has to sync what memory took, and gets time for some of it."""
+        limit, slow_until = time.monotonic() + _ENDS_WITHIN_S, time.monotonic() + _SLOW_S
+        while (await self.site.ada.port.transfer(transfer, wait_s=5)).ended is None:
+            if time.monotonic() > limit:
+                message = f"{transfer} does not end"
+                raise DemoError(message)
+            if time.monotonic() > slow_until:
+                self.disks[DESTINATION].limit("write", 0)
 
     async def _submitted(self, plant: Plant) -> m.Transfer:
         target = f"run-{self.number}" if plant.target == "memory" else f"disk/run-{self.number}"

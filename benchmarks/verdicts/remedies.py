@@ -14,6 +14,9 @@ _SIDES = {"destination": DESTINATION, "source": SOURCE, "network": SOURCE}
 async def followed(house: House, plant: Plant, said: m.Diagnosis) -> Plant | None:
     """Change the hosts as the remedy says; return what is planted then, `None` where there is nothing to do."""
     limit = m.Limit
+    if said.limit is limit.SOCKET_MEMORY:
+        # Never a setting of the whole machine.
+        return _more_for_sockets(house, plant, said.remedy)
     if commands := sysctls_of(said.remedy):
         # The kernel here has no `fq`, so that only the settings of a remedy can be made.
         for command in commands:
@@ -25,7 +28,6 @@ async def followed(house: House, plant: Plant, said: m.Diagnosis) -> Plant | Non
         limit.SOURCE_CPU: lambda: _more_cpus(house, plant, SOURCE),
         limit.DESTINATION_CPU: lambda: _more_cpus(house, plant, DESTINATION),
         limit.CEILING: lambda: replace(plant, ceiling_bps=0),
-        limit.SOCKET_MEMORY: lambda: _more_for_sockets(house, plant, said.remedy),
         limit.FILE_COST: lambda: replace(plant, folder=PACKED),
     }
     if said.limit is limit.FEW_STREAMS:
@@ -50,8 +52,8 @@ def _more_cpus(house: House, plant: Plant, node: str) -> Plant:
 
 
 def _more_for_sockets(house: House, plant: Plant, remedy: list[str]) -> Plant:
-    """Give sockets as much more as the remedy says."""
-    more = next(int(found[1]) for line in remedy if (found := re.search(r"container by (\d+) bytes", line)))
-    size = plant.destination_socket_bytes + more if plant.destination_socket_bytes else 0
+    """Give sockets as much as the remedy says, in the setting that it names."""
+    named = r"`memory\.kmem\.tcp\.limit_in_bytes` of the node's control group be (\d+) bytes"
+    size = next(int(found[1]) for line in remedy if (found := re.search(named, line)))
     house.groups[DESTINATION].sockets(size)
     return replace(plant, destination_socket_bytes=size)
