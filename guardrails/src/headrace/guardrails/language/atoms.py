@@ -168,8 +168,11 @@ def _single(tokens: Sequence[Token], at: int, names: Names) -> Item:  # noqa: PL
 
 
 def _is_plain(tokens: Sequence[Token], at: int) -> bool:
-    """Say whether a slash in a word makes no path: units, dates, zones, "and/or"."""
+    """Say whether a slash or tilde in a word makes no path: units, dates, zones, "and/or", "~3 TB"."""
     value = tokens[at].value
+    if tokens[at + 1 : at + 2] and tokens[at + 1].start == tokens[at].end and tokens[at + 1].value[:1].isdigit():
+        # "~3 TB" is about as much.
+        return True
     rest = _LEADING_NUMBER.sub("", value, count=1) if value[0].isdigit() else value
     if value.lower() in listed("per_time"):
         before = tokens[at - 1].value if at else ""

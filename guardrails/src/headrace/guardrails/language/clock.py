@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Clock, Day, When
-from headrace.guardrails.language.days import day_at
+from headrace.guardrails.language.days import day_at, goes_on_behind_a_stop
 from headrace.guardrails.language.lengths import length_at
-from headrace.guardrails.language.phrases import phrase_at, table, text_of, word_at
+from headrace.guardrails.language.phrases import listed, phrase_at, table, text_of, word_at
 from headrace.guardrails.language.zones import zone_at, zone_of_suffix
 
 if TYPE_CHECKING:
@@ -40,12 +40,19 @@ def when_at(items: Sequence[Item], at: int) -> tuple[int, When] | None:
     """Read a point in time that starts here."""
     if whole := _end_of_day(items, at, at) or _relative(items, at):
         return whole
-    end, found = at, When("")
+    width, found = _grown(items, at, at, When(""))
+    if not width:
+        return None
+    return _end_of_day(items, at, at + width) or (width, found)
+
+
+def _grown(items: Sequence[Item], at: int, end: int, found: When) -> tuple[int, When]:
+    """Add every part of a point in time that follows `end`: how many items it takes from `at`, and the time."""
     while (step := _grow(items, end, found)) is not None:
         end, found = step
-    if found == When(""):
-        return None
-    return _end_of_day(items, at, end) or (end - at, _settled(replace(found, words=text_of(items, at, end))))
+    # The stop of "10 p.m. and 5 a.m." ends no sentence.
+    end += end > at and goes_on_behind_a_stop(items, end) and word_at(items, end + 1) in listed("behind_a_stop")
+    return end - at, _settled(replace(found, words=text_of(items, at, end)))
 
 
 def _end_of_day(items: Sequence[Item], at: int, begins: int) -> tuple[int, When] | None:
@@ -65,13 +72,38 @@ def _relative(items: Sequence[Item], at: int) -> tuple[int, When] | None:
         return None
     end = at + length[0]
     ago, ahead = (phrase_at(items, end, one)[0] for one in ("since_then", "from_now"))
+    if days := _days_away(items, at):
+        # A time of day beside it makes it a moment of that day: "three days from now at 06:00".
+        moment = _grown(items, at, at + days[0], When("", day=days[1]))
+        if moment[1].clock or moment[1].part or not (ago or ahead):
+            return moment
     words = text_of(items, at, end + ago + ahead)
     when = When(words, ago=length[1]) if ago else When(words, ahead=length[1])
     return (end + ago + ahead - at, when) if ago or ahead else None
 
 
+def _days_away(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
+    """Read a day by how far it is away: "three days from now", "two weeks ago", "a week from tomorrow"."""
+    if at >= len(items) or (found := length_at(items, at)) is None or found[1].exact is not None:
+        return None
+    end, length = at + found[0], found[1]
+    ago, ahead = (phrase_at(items, end, one)[0] for one in ("since_then", "from_now"))
+    joins = 0 if ago or ahead else phrase_at(items, end, "from_a_day")[0]
+    day = day_at(items, end + joins) if joins else None
+    if not ago and not ahead and day is None:
+        return None
+    end += ago + ahead + (joins + day[0] if day else 0)
+    if length.doubt:
+        return end - at, Day(doubt=length.doubt)
+    if day and day[1].offset is None:
+        return end - at, Day(doubt=f"`{text_of(items, at, end)}`: write the date, as YYYY-MM-DD")
+    offset = day[1].offset or 0 if day else 0
+    return end - at, Day(offset=offset - length.days if ago else offset + length.days)
+
+
 def _grow(items: Sequence[Item], at: int, found: When) -> tuple[int, When] | None:
     """Add the next part, after at most one joining word, if it is of a kind not seen yet."""
+    at += found != When("") and goes_on_behind_a_stop(items, at)
     joins = phrase_at(items, at, "joins_times")[0] if found != When("") else 0
     return _part(items, at, found) or (_part(items, at + joins, found) if joins else None)
 
@@ -86,11 +118,14 @@ def _part(items: Sequence[Item], at: int, found: When) -> tuple[int, When] | Non
     if found.clock is None and (clock := clock_at(items, at, found.part)):
         zone = zone_of_suffix(clock[2]) if clock[2] else found.zone
         return at + clock[0], replace(found, clock=clock[1], zone=zone)
-    if found.day is None and (day := day_at(items, at)):
+    if found.day is None and (day := day_at(items, at) or (_days_away(items, at) if found.clock else None)):
         return at + day[0], replace(found, day=day[1])
     # A zone belongs to a clock time; a word such as "local" means nothing on its own.
-    if found.clock is not None and found.zone is None and (zoned := zone_at(items, at)):
-        return at + zoned[0], replace(found, zone=zoned[1])
+    opens = items[at].symbol == "<open>"
+    if found.clock is not None and found.zone is None and (zoned := zone_at(items, at + opens)):
+        end = at + opens + zoned[0]
+        closes = items[end : end + 1] and items[end].symbol == "<close>"
+        return (end + opens, replace(found, zone=zoned[1])) if closes or not opens else None
     return None
 
 
@@ -153,10 +188,17 @@ def _spoken(items: Sequence[Item], at: int) -> tuple[int, Clock, str] | None:
         return width + half, _twelve_hour(hour, minute, 0, which, ""), ""
     if oclock := phrase_at(items, at + width, "oclock")[0]:
         return width + oclock, Clock(hour, bare=True), ""
-    # "four in the morning": a part of the day behind it makes a number an hour.
-    told = told or (not minute and bool(phrase_at(items, at + width, "part_behind")[0]))
+    told = told or (not minute and _is_in_a_part(items, at + width))
     # "five to ten" may be an amount.
     return (width, Clock(hour, minute, bare=True), "") if told else None
+
+
+def _is_in_a_part(items: Sequence[Item], at: int) -> bool:
+    """Say whether a part of a day follows, which makes a number an hour: "four in the morning", "six tonight"."""
+    day = day_at(items, at)
+    return any(phrase_at(items, at, group)[0] for group in ("part_behind", "day_and_part")) or bool(
+        day is not None and phrase_at(items, at + day[0], "day_part")[0]
+    )
 
 
 def _hour(items: Sequence[Item], at: int) -> int | None:
@@ -174,18 +216,13 @@ def _digital(match: re.Match[str], items: Sequence[Item], at: int, part: str | N
         return 1 + half, _twelve_hour(hour, minute, second, which, match[0]), zone
     oclock = phrase_at(items, at + 1, "oclock")[0]
     if match["minute"] is None:
-        day = day_at(items, at + 1)
-        settled = (
-            part is not None
-            or any(phrase_at(items, at + 1, group)[0] for group in ("part_behind", "day_and_part"))
-            or (day is not None and phrase_at(items, at + 1 + day[0], "day_part")[0])
-        )
+        settled = part is not None or _is_in_a_part(items, at + 1)
         whole = replace(_checked(hour, 0, 0), bare=hour <= _NOON)
         return (1 + oclock, whole, "") if settled or oclock else None
     clock = _checked(hour, minute, second)
     if len(match["hour"]) == 1 and 1 <= hour <= _NOON and not zone:
         clock = replace(clock, bare=True, dated=not oclock)
-    return 1 + oclock, clock, zone
+    return 1 + phrase_at(items, at + 1, "hours_behind")[0], clock, zone
 
 
 def _checked(hour: int, minute: int, second: int) -> Clock:

@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Day
-from headrace.guardrails.language.phrases import phrase_at, table, text_of, word_at
+from headrace.guardrails.language.phrases import listed, phrase_at, table, text_of, word_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,14 @@ def day_at(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
     return _named(items, at) or _weekday(items, at) or _date(items, at)
 
 
+def goes_on_behind_a_stop(items: Sequence[Item], at: int) -> bool:
+    """Say whether a full stop here ends a shortened word, and no sentence: "5 p.m. Friday", "Nov. 28"."""
+    if not 0 < at < len(items) - 1 or items[at].symbol != "." or word_at(items, at - 1) not in listed("abbreviation"):
+        return False
+    following = items[at + 1].text
+    return not following[:1].isupper() or word_at(items, at + 1) in table("weekday") | table("month")
+
+
 def _named(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
     width, offset = phrase_at(items, at, "named_day")
     if width:
@@ -44,9 +52,9 @@ def _weekday(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
     name = word_at(items, at + width)
     if name in table("weekday"):
         weekday, width = int(table("weekday")[name]), width + 1
-        comma = word_at(items, at + width) == ","
+        comma = word_at(items, at + width) == "," or goes_on_behind_a_stop(items, at + width)
         dated = _date(items, at + width + comma)
-        if dated and (dated[1].exact or dated[1].yearless):
+        if dated and (dated[1].exact or dated[1].yearless or dated[1].monthday):
             return width + comma + dated[0], replace(dated[1], falls_on=weekday)
         return width, Day(weekday=weekday, which=which or None)
     return (
@@ -62,7 +70,7 @@ def _date(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
     if _SLASHED.fullmatch(text):
         return 1, Day(doubt=f"`{text}` can be read with the day or the month first")
     if month := table("month").get(word_at(items, at)):
-        start = at + 1 + (word_at(items, at + 1) == "the")
+        start = at + 1 + (word_at(items, at + 1) == "the" or goes_on_behind_a_stop(items, at + 1))
         width, number, _ = _day_of_month(items, start)
         return _with_year(items, at, start + width, (int(month), number)) if width else None
     start = at + (word_at(items, at) == "the")
@@ -82,7 +90,7 @@ def _day_of_month(items: Sequence[Item], at: int) -> tuple[int, int, bool]:
 
 
 def _with_year(items: Sequence[Item], at: int, end: int, month_day: tuple[int, int]) -> tuple[int, Day]:
-    year = end + (word_at(items, end) == ",")
+    year = end + (word_at(items, end) == "," or goes_on_behind_a_stop(items, end))
     if _YEAR.fullmatch(word_at(items, year)):
         words = text_of(items, at, year + 1)
         return year + 1 - at, _exact(int(word_at(items, year)), *month_day, words)

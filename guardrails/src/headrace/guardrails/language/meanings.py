@@ -198,7 +198,8 @@ def in_year(hit: Hit) -> Sequence[Reading]:
     number = next(item.text for item in hit.items if item.symbol == "<num>")
     skips = any(f" {hit.line}".startswith(f" {word} ") for word in listed("skipping"))
     if not _YEAR.fullmatch(number) or (skips and hit.says("within_a_year")):
-        return (("modified_after", Doubt(f"`{hit.words}`: say the day")),)
+        before = hit.says("until_a_year") != skips
+        return (("modified_before" if before else "modified_after", Doubt(f"`{hit.words}`: say the day")),)
     year = int(number)
     opens, closes = (When(hit.words, day=Day(exact=date(one, 1, 1))) for one in (year, year + 1))
     if hit.says("within_a_year") and not hit.says("until_a_year", "behind_a_year"):
@@ -334,12 +335,12 @@ def bare_hour(slot: str, hit: Hit) -> Sequence[Reading]:
     return ((slot, When(hit.words, clock=Clock(int(number), bare=True, doubt=doubt))),)
 
 
-def in_days(hit: Hit) -> Sequence[Reading]:
+def in_days(slot: str, hit: Hit) -> Sequence[Reading]:
     """Read "in two days at 09:00": a day that is so far away, and its clock."""
     length, when = hit.one(Length), hit.all(When)[-1]
     if length.exact is not None or length.doubt or when.day is not None or when.clock is None:
-        return (("start", Doubt(f"`{hit.words}` is not one day and one time of day")),)
-    return (("start", replace(when, words=hit.words, day=Day(offset=length.days))),)
+        return ((slot, Doubt(f"`{hit.words}` is not one day and one time of day")),)
+    return ((slot, replace(when, words=hit.words, day=Day(offset=length.days))),)
 
 
 def repeat(hit: Hit) -> Sequence[Reading]:
@@ -353,10 +354,16 @@ def repeat(hit: Hit) -> Sequence[Reading]:
 def repeat_in_steps(hit: Hit) -> Sequence[Reading]:
     """Read "every 4 hours"."""
     length = hit.one(Length)
-    freq = table("frequency").get(length.unit, "yearly").upper()
-    if freq == "YEARLY" or length.count < 1 or (length.doubt and length.unit != "month"):
+    unit, count = length.unit, length.count
+    if length.exact is not None:
+        # "Every 1.5 hours" is every 90 minutes.
+        minutes, rest = divmod(length.exact.total_seconds(), 60)
+        whole = not minutes % 60
+        unit, count = ("", 0) if rest else ("hour", int(minutes) // 60) if whole else ("minute", int(minutes))
+    freq = table("frequency").get(unit, "yearly").upper()
+    if freq == "YEARLY" or count < 1 or (length.doubt and unit != "month"):
         return _not_planned(hit)
-    return (("repeat", with_day(Repeat(hit.words, freq, length.count), _clock(hit))),)
+    return (("repeat", with_day(Repeat(hit.words, freq, count), _clock(hit))),)
 
 
 def repeat_on_days(hit: Hit) -> Sequence[Reading]:

@@ -223,6 +223,9 @@ def _verb_of(items: Sequence[Item], words: Sequence[str]) -> int | None:
     for at, word in enumerate(words):
         if _is_short(words, at):
             return at
+        if word in _BE | _HAVE and words[at - 1 : at] == ["to"]:
+            # "Has to have been completed", "to be done by then" say what is wanted.
+            return None
         regular = ends(word, "past") and (word in _PLAIN_OF_ONE or items[at].symbol.startswith(UNKNOWN_MARK))
         if at and (word in _VERBS or word in _WILL or regular) and words[at - 1] not in _ARTICLES:
             return at

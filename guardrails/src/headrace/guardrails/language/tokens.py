@@ -48,7 +48,8 @@ _NUMBERED = re.compile(r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.)])(?=\s)")
 _PREFIXED_QUOTE = re.compile(r"[^\s\"'`]{1,200}?[:=](?=[\"'\u201c\u201e\u00ab])")
 # "--exclude=*.tmp" and "rate:2Gb/s" are a label, a mark and a value; "confirmed=true" is one odd word.
 _ASSIGNED = re.compile(r"(--[A-Za-z][A-Za-z-]*(?==)|[A-Za-z][A-Za-z_-]*(?==|:[^/]))[=:](?=\S)")
-_COMPARED = re.compile(r"[<>]=?(?=\d)")
+# "<5GB" and "~3 TB" compare; "~1000/data" is a path of somebody.
+_COMPARED = re.compile(r"[<>]=?(?=\d)|~(?=\d[\d.,:]*[A-Za-z]{0,4}(?:/s)?$)")
 # After a question mark: a line end, or a word that opens a sentence and no location.
 _NEW_SENTENCE = re.compile(r"[ \t]*\n|\s+[A-Z][A-Za-z]*(?:'[a-z]+)?(?=[\s,.!](?!\S*[:/]))")
 _SENTENCES = re.compile(r".*[.!?]\s", re.DOTALL)

@@ -166,7 +166,9 @@ def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
     clock = replace(clocks[-1], day=None) if clocks else None
     doubt = None if len(clocks) <= 1 else "it has more than one time of day"
     strange = any(
-        when.doubt or (when.day and (when.day.which or when.day.doubt)) or (when.part and when.clock is None)
+        when.doubt
+        or (when.day and (when.day.which or when.day.doubt or when.day.falls_on is not None))
+        or (when.part and when.clock is None)
         for when in whens
     )
     if strange or len(weekdays) + len(monthdays) < len([when for when in whens if when.day or not when.clock]) - (
@@ -178,6 +180,8 @@ def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
     if monthdays:
         doubt = "it mixes days of the week and of the month"
     if not weekdays and len(whens) == 1:
+        # "Every three days from now": a day that there is once says no repetition.
+        doubt = "its days can't be made out" if whens[0].day else doubt
         return Repeat(words, "DAILY", interval, clock=clock, doubt=doubt)
     codes = tuple(RRULE_DAYS[day] for day in sorted(set(weekdays)))
     return Repeat(words, "WEEKLY", interval, codes, clock=clock, doubt=doubt)
