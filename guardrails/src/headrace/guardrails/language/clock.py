@@ -52,7 +52,7 @@ def _grown(items: Sequence[Item], at: int, end: int, found: When) -> tuple[int, 
         end, found = step
     # The stop of "10 p.m. and 5 a.m." ends no sentence.
     end += end > at and goes_on_behind_a_stop(items, end) and word_at(items, end + 1) in listed("behind_a_stop")
-    return end - at, _settled(replace(found, words=text_of(items, at, end)))
+    return end - at, settled(replace(found, words=text_of(items, at, end)))
 
 
 def _end_of_day(items: Sequence[Item], at: int, begins: int) -> tuple[int, When] | None:
@@ -237,7 +237,7 @@ def _twelve_hour(hour: int, minute: int, second: int, half: str, text: str) -> C
     return Clock(hour % _NOON + (_NOON if half == "pm" else 0), minute, second, half=True)
 
 
-def _settled(when: When) -> When:
+def settled(when: When) -> When:
     """Settle a bare hour by the part of the day; doubt what still has two readings."""
     clock = when.clock
     if clock is None or clock.doubt:

@@ -54,7 +54,7 @@ def _weekday(items: Sequence[Item], at: int) -> tuple[int, Day] | None:
         weekday, width = int(table("weekday")[name]), width + 1
         comma = word_at(items, at + width) == "," or goes_on_behind_a_stop(items, at + width)
         dated = _date(items, at + width + comma)
-        if dated and (dated[1].exact or dated[1].yearless or dated[1].monthday):
+        if dated and (dated[1].exact or dated[1].yearless):
             return width + comma + dated[0], replace(dated[1], falls_on=weekday)
         return width, Day(weekday=weekday, which=which or None)
     return (

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Amount, Clock, Day, Doubt, Hours, Length, Place, Repeat, When
+from headrace.guardrails.language.clock import settled
 from headrace.guardrails.language.phrases import UNKNOWN_MARK, Hit, Reading, listed, plain_word, table
 from headrace.guardrails.resolve.recurrence import RRULE_DAYS, days_between, repeat_on, with_day
 
@@ -310,12 +311,12 @@ def hours_around(hit: Hit) -> Sequence[Reading]:
     )
 
 
-def day_then_clock(hit: Hit) -> Sequence[Reading]:
+def day_then_clock(slot: str, hit: Hit) -> Sequence[Reading]:
     """Read "on Friday, by 17:00": one deadline, or a start ("in an hour") and a deadline."""
     day, clock = hit.all(When)
-    if day == When(day.words, day=day.day) and clock.day is None:
-        return (("deadline", replace(clock, day=day.day, words=hit.words)),)
-    return (("start", day), ("deadline", clock))
+    if day.day and day == When(day.words, day=day.day, part=day.part) and clock.day is None:
+        return ((slot, settled(replace(clock, day=day.day, part=clock.part or day.part, words=hit.words))),)
+    return (("start", day), (slot, clock))
 
 
 def days_or_starts(hit: Hit) -> Sequence[Reading]:

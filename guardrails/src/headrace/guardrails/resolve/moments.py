@@ -56,7 +56,7 @@ class _Days:
             return _falling(day, self._latest_date(*day.yearless))
         if day.monthday is not None:
             if day.monthday <= self.today.day:
-                return _falling(day, self.today.replace(day=day.monthday))
+                return self.today.replace(day=day.monthday)
             return Doubt("say of which month, such as the 3rd of December")
         return self.ahead(day)
 

@@ -166,9 +166,7 @@ def repeat_on(words: str, whens: list[When], interval: int = 1) -> Repeat:
     clock = replace(clocks[-1], day=None) if clocks else None
     doubt = None if len(clocks) <= 1 else "it has more than one time of day"
     strange = any(
-        when.doubt
-        or (when.day and (when.day.which or when.day.doubt or when.day.falls_on is not None))
-        or (when.part and when.clock is None)
+        when.doubt or (when.day and (when.day.which or when.day.doubt)) or (when.part and when.clock is None)
         for when in whens
     )
     if strange or len(weekdays) + len(monthdays) < len([when for when in whens if when.day or not when.clock]) - (
