@@ -284,10 +284,10 @@ async def test_what_runs_waits_while_nobody_is_proven_to_have_published_the_poli
 ) -> None:
     await publish(strict, OPEN)
     large_set(strict)
-    transfer, waits = [
+    runs, waits = [
         await strict.ada.plan("lab:/set", f"archive:/{name}", rate_limit_bps=SLOW_BPS) for name in ("copy", "other")
     ]
-    transfer = await strict.ada.submit(transfer)
+    transfer = await strict.ada.submit(runs)
     await until_durable(strict, transfer)
     async with strict.service.whole.core.database.write() as tx:
         await tx.execute(update(PolicyRow).where(PolicyRow.number == 2).values(statement=""))

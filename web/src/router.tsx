@@ -3,31 +3,8 @@
 import { createRootRouteWithContext, createRoute, createRouter, lazyRouteComponent, Link, Outlet, redirect, type ErrorComponentProps } from "@tanstack/react-router";
 import type { QueryClient } from "@tanstack/react-query";
 import { isStatus } from "./api/problem";
-import {
-  allTokensQuery,
-  auditQuery,
-  awaitingQuery,
-  endpointsQuery,
-  groupsQuery,
-  haltsQuery,
-  meQuery,
-  myPlansQuery,
-  nodesQuery,
-  passkeysQuery,
-  peopleQuery,
-  planQuery,
-  policiesQuery,
-  sessionsOfQuery,
-  sessionsQuery,
-  tokensQuery,
-  transferQuery,
-  transfersQuery,
-  type AuditFilter,
-  type EndpointFilter,
-  type ListFilter,
-  TRANSFER_STATES,
-  type TransferFilter,
-} from "./api/queries";
+import { allTokensQuery, groupsQuery, passkeysQuery, peopleQuery, sessionsOfQuery, sessionsQuery, tokensQuery } from "./api/people-queries";
+import { auditQuery, awaitingQuery, endpointsQuery, haltsQuery, meQuery, myPlansQuery, nodesQuery, planQuery, policiesQuery, transferQuery, transfersQuery, type AuditFilter, type EndpointFilter, type ListFilter, TRANSFER_STATES, type TransferFilter } from "./api/queries";
 import { tellProven, UNPROVEN, type Unproven } from "./api/proven";
 import { REFUSED, signedIn, type Refused } from "./api/session";
 import { queryClient } from "./api/query-client";

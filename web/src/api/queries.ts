@@ -4,7 +4,7 @@ import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/
 import { endOf, startOf } from "../format/time";
 import { paced } from "../live/pace";
 import { answer, api, items, limited, observedFetch } from "./client";
-import { everybody, everyPolicy, everyToken } from "./everything";
+import { everyPolicy } from "./everything";
 import type { Plan, TransferState } from "./schema";
 
 export const PAGE = 100;
@@ -281,42 +281,6 @@ export const auditQuery = ({ kind, person }: AuditFilter) =>
     getNextPageParam: following,
     placeholderData: keepPreviousData,
   });
-
-export const peopleQuery = queryOptions({ queryKey: ["people"], queryFn: ({ signal }) => everybody(signal) });
-
-export const sessionsQuery = queryOptions({
-  queryKey: ["sessions"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/sessions", { signal })),
-});
-
-/** Begins with the key of one's own, so that both are read anew when sessions end. */
-export const sessionsOfQuery = (person: string) =>
-  queryOptions({
-    queryKey: ["sessions", person],
-    queryFn: ({ signal }) => items(api.GET("/api/v1/sessions", { params: { query: { person } }, signal })),
-  });
-
-export const groupsQuery = queryOptions({
-  queryKey: ["group-bindings"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/group-bindings", { signal })),
-});
-
-export const allTokensQuery = queryOptions({
-  queryKey: ["tokens", "everybody's"],
-  queryFn: ({ signal }) => everyToken(signal),
-});
-
-/** A person's passkeys, or one's own. */
-export const passkeysQuery = (person?: string) =>
-  queryOptions({
-    queryKey: ["passkeys", person],
-    queryFn: ({ signal }) => items(api.GET("/api/v1/passkeys", { params: { query: { person } }, signal })),
-  });
-
-export const tokensQuery = queryOptions({
-  queryKey: ["tokens"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/tokens", { signal })),
-});
 
 export const folderQuery = (endpoint: string, path: string) =>
   infiniteQueryOptions({

@@ -1,6 +1,6 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { allTokensQuery, peopleQuery, sessionsOfQuery } from "../api/queries";
+import { allTokensQuery, peopleQuery, sessionsOfQuery } from "../api/people-queries";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { Identities } from "../people/Identities";

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, useInfiniteQuery, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { answer, api } from "../api/client";
-import { meQuery, PAGE, peopleQuery, tokensQuery } from "../api/queries";
+import { peopleQuery, tokensQuery } from "../api/people-queries";
+import { meQuery, PAGE } from "../api/queries";
 import { visible } from "../format/text";
 import { t } from "../i18n";
 import { MakeToken } from "../people/MakeToken";

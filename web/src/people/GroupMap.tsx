@@ -2,7 +2,8 @@ import { Autocomplete, Checkbox, Group, Table, TagsInput, TextInput } from "@man
 import { useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { groupsQuery, meQuery, peopleQuery } from "../api/queries";
+import { groupsQuery, peopleQuery } from "../api/people-queries";
+import { meQuery } from "../api/queries";
 import type { GroupBinding, GroupProposal, IssuerHere, RightsChange } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tData, tn } from "../i18n";

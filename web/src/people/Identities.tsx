@@ -2,7 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { peopleQuery, sessionsQuery } from "../api/queries";
+import { peopleQuery, sessionsQuery } from "../api/people-queries";
 import type { Person } from "../api/schema";
 import { visible } from "../format/text";
 import { t } from "../i18n";

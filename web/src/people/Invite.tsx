@@ -2,7 +2,7 @@ import { Checkbox, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { peopleQuery } from "../api/queries";
+import { peopleQuery } from "../api/people-queries";
 import { t } from "../i18n";
 import { Act, Failure, Time } from "../ui/basics";
 import { useProof } from "../ui/proof";

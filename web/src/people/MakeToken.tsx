@@ -2,7 +2,7 @@ import { Checkbox, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { tokensQuery } from "../api/queries";
+import { tokensQuery } from "../api/people-queries";
 import type { Me } from "../api/schema";
 import { t, tData } from "../i18n";
 import { Act, Failure, Time } from "../ui/basics";

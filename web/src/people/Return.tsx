@@ -2,7 +2,7 @@ import { Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { peopleQuery } from "../api/queries";
+import { peopleQuery } from "../api/people-queries";
 import type { Person } from "../api/schema";
 import { visible } from "../format/text";
 import { t } from "../i18n";

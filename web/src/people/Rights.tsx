@@ -2,7 +2,7 @@ import { Checkbox, TagsInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, api } from "../api/client";
-import { peopleQuery } from "../api/queries";
+import { peopleQuery } from "../api/people-queries";
 import type { Person } from "../api/schema";
 import { visible } from "../format/text";
 import { t, tData } from "../i18n";

@@ -1,6 +1,6 @@
 import { Badge } from "@mantine/core";
 import { api, done } from "../api/client";
-import { sessionsQuery } from "../api/queries";
+import { sessionsQuery } from "../api/people-queries";
 import type { OpenSession } from "../api/schema";
 import { t, tData } from "../i18n";
 import { Endable } from "../ui/Endable";

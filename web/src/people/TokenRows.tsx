@@ -1,6 +1,6 @@
 import { Badge, Group } from "@mantine/core";
 import { api, done } from "../api/client";
-import { tokensQuery } from "../api/queries";
+import { tokensQuery } from "../api/people-queries";
 import type { Token } from "../api/schema";
 import { visible } from "../format/text";
 import { t } from "../i18n";
