@@ -56,12 +56,14 @@ _INITIALS = re.compile(r"[A-Z]{2}")
 _NAME = re.compile(r"[A-Z][a-z]{1,11}")
 _PART = re.compile(r"[^\W\d_]{2,}")
 _SLASHED = re.compile(r"/[A-Z][a-z]{1,11}")
-_ANNOUNCES = frozenset({"background after a time"})
+_NO_HEADING = frozenset({"background after a time", "background of secrecy before an order"})
 # What an order says for some kinds of background to be told of it: why it has a limit, or leaves nothing behind.
 _TOLD_OF = {
     "background of a limit": frozenset({"rate_limit_bps", "window", "priority", "streams", "start", "pause"}),
     "background of a move": frozenset({"move", "delete_source"}),
     "background of a day": frozenset(TRANSFERS),
+    "background of secrecy": frozenset({"encryption"}),
+    "background of secrecy before an order": frozenset({"encryption"}),
 }
 # What a span inside may fill besides in some kinds, each of whose words is listed: `_ANYTHING` is what it likes.
 _ANYTHING = "anything"
@@ -70,6 +72,9 @@ _FILLS = {
     "background of a limit": _ANYTHING,
     "background of a move": _ANYTHING,
     "background of a day": _ANYTHING,
+    "background of a start": _ANYTHING,
+    "background of secrecy": _ANYTHING,
+    "background of secrecy before an order": _ANYTHING,
     "background of news before an order": _ANYTHING,
     "background with a time": _ANYTHING,
     "background after a time": frozenset({"action"}),  # "after that"
@@ -77,7 +82,7 @@ _FILLS = {
     "background before an order": frozenset({"unsure"}),  # "night shift report: ..."
 }
 _WORD_BY_WORD = frozenset(kind for kind, slots in _FILLS.items() if slots == _ANYTHING)
-_BEFORE_AN_ORDER = frozenset({"background before an order", "background of news before an order"})
+_BEFORE_AN_ORDER = frozenset(kind for kind in (*_FILLS, *_TOLD_OF) if kind.endswith("before an order"))
 _NOTES = listed("field_of_notes")
 _SELECTIONS = listed("selection")
 _AND = listed("opens_a_joined")
@@ -112,6 +117,8 @@ class _Text:
     inside: Sequence[bool]
     times_said: Counter[Value]
     times: int
+    starts: bool
+    """Whether a start is said."""
     places: str
 
     def beside(self, at: int, end: int) -> Beside | None:
@@ -170,6 +177,7 @@ def with_background(chosen: list[Chosen], line: Line, places: str) -> list[Chose
         inside=inside,
         times_said=Counter(value for one in said for value in one),
         times=sum(timed),
+        starts=any(span is not None and "start" in span.slots and span.is_certain for span in owned),
         places=" ".join(item.text for item in items if isinstance(item.value, Place)),
     )
     goals = {_name(fact.value) for span in chosen for fact in span.facts if fact.slot == "destination"} - {""}
@@ -369,9 +377,11 @@ def _end_of(text: _Text, at: int, *, opens: bool = False) -> int | None:
     before = text.first_said < at
     stopped = not _ASKED_OF_ONE.isdisjoint(text.ordered[at])
     kinds = {"background", "background, word by word", "background with a time", "background of others"}
-    kinds |= set() if before else _BEFORE_AN_ORDER
+    kinds |= set() if before else _BEFORE_AN_ORDER - _TOLD_OF.keys()
     # "By 18:00, the purge runs after that": what comes after a time; without one, it may be what comes after the copy.
     kinds |= {"background after a time"} if before and text.times else set()
+    # "In 15 minutes, I have to close the files": without the time, that would say when it starts.
+    kinds |= {"background of a start"} if before and text.starts else set()
     kinds |= {"background of a control"} if stopped else set()
     # A field that says why holds no more; "i hit the wrong one, sorry" takes nothing back.
     told = plain_word(items[at]) in _NOTES and items[at + 1].symbol == ":"
@@ -385,6 +395,7 @@ def _end_of(text: _Text, at: int, *, opens: bool = False) -> int | None:
         # "we need them for the logbook" names all of the data, so that its purpose chooses none of it.
         purposeful = not before or "background, needed for" in is_a
         told_of = is_a & _TOLD_OF.keys() - (_WORD_BY_WORD if depends else set())
+        told_of -= _BEFORE_AN_ORDER if before else set()
         kinds |= {kind for kind in told_of if text.says(_TOLD_OF[kind], at, end)}
         if (purposeful and before) or not kinds.isdisjoint(is_a):
             silent = _ACTIONS | ({"purpose"} if purposeful else set()) | ({"retract"} if stopped else set())
@@ -412,8 +423,8 @@ def _kinds_of(text: _Text, phrases: Sequence[Rule], at: int, end: int) -> set[st
     # "We show it tomorrow" is news, "we show it at 18:00" may be the deadline.
     if any(isinstance(item.value, When) and item.value.clock for item in text.items[at:end]):
         is_a.discard("background of a day")
-    # "The migration starts after that: move A to B" announces an order.
-    return is_a - _ANNOUNCES if text.items[end].symbol == ":" else is_a
+    # "The migration starts after that: move A to B" announces an order, and "open data: A to B" may say what of it.
+    return is_a - _NO_HEADING if text.items[end].symbol == ":" else is_a
 
 
 def _waits(text: _Text, at: int, end: int) -> bool:

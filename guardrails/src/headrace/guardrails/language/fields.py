@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headrace.guardrails.intents.draft import Doubt, Fact
 from headrace.guardrails.language.grammar import pattern_of
-from headrace.guardrails.language.phrases import members
+from headrace.guardrails.language.phrases import listed, members
 from headrace.guardrails.language.scope import FIELD, OPTIONS
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SEPARATORS = frozenset({":", "="})
 # What a field may follow: the end of another, a bullet, a bracket.
 _STARTS = frozenset({".", ";", ",", "-", ":", "?", "!", "<open>", "<close>", "and", "with"})
+_NAMES = frozenset({"<glob>", "<file>"})
 _LONGEST = 6
 _SEVERAL = 2
 
@@ -87,6 +88,9 @@ def _before(items: Sequence[Item], *, in_form: bool, bracket: bool, assigned: bo
         # "copy src=krios1:/a": one word before such a mark is a label wherever it stands.
         starts = starts or (assigned and first == len(items) - 1)
         if any(item.value is not None for item in items[first:]) or not (opened if bracket else starts):
+            continue
+        behind_names = first > 0 and items[first - 1].symbol in _NAMES and not in_form
+        if behind_names and first == len(items) - 1 and items[first].symbol in listed("ends_names"):
             continue
         if name := label_of(" ".join(item.symbol for item in items[first:])):
             return first - bracket, name

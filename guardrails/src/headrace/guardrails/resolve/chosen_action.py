@@ -31,13 +31,13 @@ def action_of(situation: Situation) -> str | None:
     """Give the action of a step, or ask about it and give None."""
     step, found = situation.step, situation.found
     facts = step.of("action")
+    if not facts and step.has("source", "destination"):
+        # "only fetch *.mrc from A to B" is an order; "only fetch *.mrc" alone changes the last plan.
+        facts = step.of("weak_action")
     for fact in facts:
         if isinstance(fact.value, Doubt):
             found.ask("action", fact.value, fact.words)
             return None
-    if not facts and step.has("source", "destination"):
-        # "only fetch *.mrc from A to B" is an order; "only fetch *.mrc" alone changes the last plan.
-        facts = step.of("weak_action")
     actions = list(dict.fromkeys(str(fact.value) for fact in facts))
     if not actions:
         return _implied(step)
