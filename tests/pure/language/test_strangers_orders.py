@@ -139,7 +139,6 @@ def test_what_goes_to_an_endpoint_is_listed() -> None:
         ("if a file's already there, skip it", "skip"),
         ("skip it if a file's already there", "skip"),
         ("if there already is a file of that name, skip it", "skip"),
-        ("files that are already there: skip them", "skip"),
         ("if it exists already, then it can be skipped", "skip"),
         ("if any file's in the way, overwrite it", "overwrite"),
         ("if a file's already there, fail", "fail"),

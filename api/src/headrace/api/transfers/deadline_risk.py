@@ -10,6 +10,7 @@ from headrace.api.policy.calendars import Together
 from headrace.api.policy.qos import InForce
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
 from headrace.api.transfers.deadlines import own_hours
+from headrace.api.transfers.expected_end import Ahead
 from headrace.api.transfers.outlook import Forecast
 from headrace.api.transfers.promise_changes import MARGIN, Look
 from headrace.client import models as m
@@ -48,6 +49,25 @@ class Promised:
     forecast: Forecast
     now: datetime
     """Of one that has ended: when it did."""
+
+
+def ahead_of(  # noqa: PLR0913, PLR0917 - what it is made of
+    row: TransferRow,
+    state: m.TransferState,
+    progress: m.Progress,
+    expected: m.Estimate | None,
+    held: InForce,
+    now: datetime,
+) -> Ahead:
+    """Look ahead of a stored transfer, in its own hours and those of its class."""
+    return Ahead(
+        state=state,
+        progress=progress,
+        expected=expected,
+        begins=row.goes_on or (row.starts if row.starts is not None and row.starts > now else None),
+        hours=held.hours_of(row.qos_class, own_hours(row)),
+        now=now,
+    )
 
 
 def risk_of(of: Promised, margin: float = 0) -> Risk:

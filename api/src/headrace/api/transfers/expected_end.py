@@ -3,12 +3,9 @@
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Final, Self
+from typing import Final
 
 from headrace.api.policy.calendars import Together
-from headrace.api.policy.qos import InForce
-from headrace.api.store.tables_work import TransferRow
-from headrace.api.transfers.deadlines import own_hours
 from headrace.client import models as m
 from headrace.client.text import about, utc
 
@@ -32,26 +29,6 @@ class Ahead:
     """When it begins or goes on, as far as a clock says so."""
     hours: Together
     now: datetime
-
-    @classmethod
-    def of(  # noqa: PLR0913, PLR0917 - what it is made of
-        cls,
-        row: TransferRow,
-        state: m.TransferState,
-        progress: m.Progress,
-        expected: m.Estimate | None,
-        held: InForce,
-        now: datetime,
-    ) -> Self:
-        """Look ahead of a stored transfer, in its own hours and those of its class."""
-        return cls(
-            state=state,
-            progress=progress,
-            expected=expected,
-            begins=row.goes_on or (row.starts if row.starts is not None and row.starts > now else None),
-            hours=held.hours_of(row.qos_class, own_hours(row)),
-            now=now,
-        )
 
 
 def expected_end(ahead: Ahead) -> m.ExpectedEnd | None:

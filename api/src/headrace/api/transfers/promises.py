@@ -18,8 +18,8 @@ from headrace.api.planning.estimate import estimates_said
 from headrace.api.policy.qos import InForce, QosVersions
 from headrace.api.store import Tx, after_commit
 from headrace.api.store.tables_work import TransferRow
-from headrace.api.transfers.deadline_risk import Promised, Risk, look_of, risk_of
-from headrace.api.transfers.expected_end import Ahead, if_it_goes_on
+from headrace.api.transfers.deadline_risk import Promised, Risk, ahead_of, look_of, risk_of
+from headrace.api.transfers.expected_end import if_it_goes_on
 from headrace.api.transfers.history import History
 from headrace.api.transfers.outlook import Forecast, Outlook
 from headrace.api.transfers.promise_changes import Look, PromiseChanges, Told
@@ -128,7 +128,7 @@ def _seen(  # noqa: PLR0913, PLR0917 - what it is judged by
     now: datetime,
 ) -> _Seen:
     state = m.TransferState(row.state)
-    ends = if_it_goes_on(Ahead.of(row, state, progress, expected, held, now))
+    ends = if_it_goes_on(ahead_of(row, state, progress, expected, held, now))
     promised = Promised(row=row, held=held, state=state, progress=progress, ends=ends, forecast=forecast, now=now)
     risk = risk_of(promised)
     return _Seen(row, deadline, progress, ends, risk, look_of(promised, risk))

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from headrace.api.policy.qos import InForce
 from headrace.api.store.documents import stored
 from headrace.api.store.tables_work import TransferEventRow, TransferRow
-from headrace.api.transfers.deadline_risk import Promised, risk_of
-from headrace.api.transfers.expected_end import Ahead, expected_end, if_it_goes_on
+from headrace.api.transfers.deadline_risk import Promised, ahead_of, risk_of
+from headrace.api.transfers.expected_end import expected_end, if_it_goes_on
 from headrace.api.transfers.outlook import NO_FORECAST, Forecast
 from headrace.api.transfers.probe import legs_of
 from headrace.api.transfers.probe import summary as probe_summary
@@ -36,7 +36,7 @@ def transfer_view(row: TransferRow, status: TransferStatus, caller: Principal, h
     shown = shown.model_copy(update={"average_bps": _average_bps(shown, status.active_s)})
     ahead = None
     if status.state in m.OPEN_STATES and row.probe is None:
-        ahead = Ahead.of(row, status.state, shown, status.expected, held, status.now)
+        ahead = ahead_of(row, status.state, shown, status.expected, held, status.now)
     risk = risk_of(
         Promised(
             row=row,

@@ -315,7 +315,10 @@ def day_then_clock(slot: str, hit: Hit) -> Sequence[Reading]:
     """Read "on Friday, by 17:00": one deadline, or a start ("in an hour") and a deadline."""
     day, clock = hit.all(When)
     if day.day and day == When(day.words, day=day.day, part=day.part) and clock.day is None:
-        return ((slot, settled(replace(clock, day=day.day, part=clock.part or day.part, words=hit.words))),)
+        both = settled(replace(clock, day=day.day, part=clock.part or day.part, words=hit.words))
+        # "Tomorrow morning, done by 20:00" are two times.
+        if day.part is None or (both.clock and not both.clock.doubt):
+            return ((slot, both),)
     return (("start", day), (slot, clock))
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from headrace.api.policy.qos import InForce
 from headrace.api.store.tables_work import NOT_PROMISED, TransferRow
-from headrace.api.transfers.deadline_risk import Promised, look_of, risk_of
-from headrace.api.transfers.expected_end import Ahead, if_it_goes_on
+from headrace.api.transfers.deadline_risk import Promised, ahead_of, look_of, risk_of
+from headrace.api.transfers.expected_end import if_it_goes_on
 from headrace.api.transfers.outlook import NO_FORECAST, Forecast
 from headrace.client import models as m
 
@@ -29,7 +29,7 @@ def promised(
 ) -> Promised:
     row = TransferRow(**{"qos_class": "bulk", "deadline": NOW + HOUR, "hours": None} | said)
     progress = m.Progress(bytes_total=GIGABYTE, eta_s=eta_s, eta_low_s=eta_s, eta_high_s=eta_s)
-    ends = if_it_goes_on(Ahead.of(row, state, progress, expected, HELD, NOW))
+    ends = if_it_goes_on(ahead_of(row, state, progress, expected, HELD, NOW))
     return Promised(row=row, held=HELD, state=state, progress=progress, ends=ends, forecast=forecast, now=NOW)
 
 
