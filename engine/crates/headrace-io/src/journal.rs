@@ -22,14 +22,15 @@ pub struct Journal {
 
 impl Journal {
     /// Open the journal `name` in `folder`, or make an empty one; also gives what it says, but for the files that landed, which `landings`
-    /// takes. A torn end is cut off.
+    /// takes. A torn end is cut off. Between two pieces of a long journal, `go_on` is asked whether to.
     ///
     /// # Errors
-    /// What the storage answers, and `landings`.
+    /// What the storage answers, `landings`, and `go_on`: nothing is changed then.
     pub fn open(
         folder: &dyn Folder,
         name: &[u8],
         landings: &mut dyn Landings,
+        go_on: &dyn Fn() -> io::Result<()>,
     ) -> io::Result<(Self, Replay)> {
         let part = match folder.reopen(name, Writing::Buffered) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -44,7 +45,7 @@ impl Journal {
                 part
             }
         };
-        let (replay, length) = replay(&*part, landings)?;
+        let (replay, length) = replay(&*part, landings, go_on)?;
         if length == 0 {
             // Just made, or by a process that was killed before its name was durable.
             folder.sync()?;
@@ -115,7 +116,11 @@ impl Journal {
     }
 }
 
-fn replay(part: &dyn Part, landings: &mut dyn Landings) -> io::Result<(Replay, u64)> {
+fn replay(
+    part: &dyn Part,
+    landings: &mut dyn Landings,
+    go_on: &dyn Fn() -> io::Result<()>,
+) -> io::Result<(Replay, u64)> {
     let mut replay = Replay::default();
     let mut buffer = vec![0; READ_BYTES];
     let (mut offset, mut filled) = (0_u64, 0);
@@ -134,6 +139,7 @@ fn replay(part: &dyn Part, landings: &mut dyn Landings) -> io::Result<(Replay, u
             replay.end(landings)?;
             return Ok((replay, offset));
         }
+        go_on()?;
     }
 }
 
@@ -188,7 +194,8 @@ mod tests {
 
     fn open(folder: &dyn Folder) -> (Journal, BTreeSet<u64>) {
         let mut landed = Numbers::default();
-        let (journal, _) = Journal::open(folder, b"journal", &mut landed).expect("open");
+        let opened = Journal::open(folder, b"journal", &mut landed, &|| Ok(()));
+        let (journal, _) = opened.expect("open");
         (journal, landed.0)
     }
 
@@ -220,6 +227,34 @@ mod tests {
     }
 
     #[test]
+    fn a_long_journal_is_read_no_further_than_somebody_says_stop() {
+        let disk = Disk::default();
+        let folder = disk
+            .target("state")
+            .folder(&RelPath::root())
+            .expect("the root");
+        let (mut journal, _) = open(&*folder);
+        for number in 0..50_000 {
+            journal.push(&Record::Landed(landed(number)));
+            journal.push(&Record::Published);
+        }
+        journal.commit().expect("committed");
+        let mut read = Numbers::default();
+        let stopped = Journal::open(&*folder, b"journal", &mut read, &|| {
+            Err(io::ErrorKind::Interrupted.into())
+        });
+        let stopped = stopped.err().expect("stopped");
+        assert_eq!(stopped.kind(), io::ErrorKind::Interrupted);
+        // One piece of it was read.
+        let mut record = Vec::new();
+        Record::Landed(landed(1)).put(&mut record);
+        let most = READ_BYTES / record.len();
+        assert!((1..=most).contains(&read.0.len()), "{}", read.0.len());
+        // And all of it is there.
+        assert!(open(&*folder).1.into_iter().eq(0..50_000));
+    }
+
+    #[test]
     fn a_journal_whose_maker_was_killed_before_its_name_was_durable_survives_a_power_cut() {
         let disk = Disk::default();
         let folder = disk
@@ -228,7 +263,7 @@ mod tests {
             .expect("the root");
         // Right after it was made.
         disk.cut_after(1);
-        assert!(Journal::open(&*folder, b"journal", &mut ()).is_err());
+        assert!(Journal::open(&*folder, b"journal", &mut (), &|| Ok(())).is_err());
         disk.restart();
         let (mut journal, _) = open(&*folder);
         journal.push(&Record::Landed(landed(1)));

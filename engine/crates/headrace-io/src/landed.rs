@@ -3,6 +3,7 @@
 //! A replay adds them in the order in which they landed. Whenever a run of them is full it is sorted and written to a file, and as soon as
 //! there are several runs of a level they become one of the next; what stays in memory when nothing was written is read from there.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::iter::Peekable;
@@ -20,11 +21,13 @@ const FAN_IN: usize = 16;
 const FRAME_BYTES: usize = 8;
 /// Bytes read from or written to a run at once.
 const BUFFER_BYTES: usize = 64 << 10;
+/// After so many records that are merged it is asked whether to go on: a merge may be of millions.
+const ASKED_AFTER: usize = 1000;
 
 /// Takes what landed from a replay.
-#[derive(Debug)]
-pub struct LandedRuns {
+pub struct LandedRuns<'a> {
     folder: PathBuf,
+    go_on: &'a dyn Fn() -> io::Result<()>,
     run_bytes: usize,
     run: Vec<(Landed, bool)>,
     bytes: usize,
@@ -32,16 +35,17 @@ pub struct LandedRuns {
     levels: Vec<Vec<File>>,
 }
 
-impl LandedRuns {
-    /// Sorts in `folder`, in files that have no name for long.
+impl<'a> LandedRuns<'a> {
+    /// Sorts in `folder`, in files that have no name for long. While runs are merged, `go_on` is asked whether to.
     #[must_use]
-    pub fn new(folder: &Path) -> Self {
-        Self::with_run(folder, RUN_BYTES)
+    pub fn new(folder: &Path, go_on: &'a dyn Fn() -> io::Result<()>) -> Self {
+        Self::with_run(folder, RUN_BYTES, go_on)
     }
 
-    fn with_run(folder: &Path, run_bytes: usize) -> Self {
+    fn with_run(folder: &Path, run_bytes: usize, go_on: &'a dyn Fn() -> io::Result<()>) -> Self {
         Self {
             folder: folder.to_owned(),
+            go_on,
             run_bytes,
             run: Vec::new(),
             bytes: 0,
@@ -99,7 +103,10 @@ impl LandedRuns {
         std::fs::remove_file(&path)?;
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
         let mut bytes = Vec::new();
-        for next in landed {
+        for (number, next) in landed.enumerate() {
+            if number % ASKED_AFTER == ASKED_AFTER - 1 {
+                (self.go_on)()?;
+            }
             let (landed, published) = next?;
             bytes.clear();
             Record::Landed(landed).put(&mut bytes);
@@ -110,7 +117,16 @@ impl LandedRuns {
     }
 }
 
-impl Landings for LandedRuns {
+impl fmt::Debug for LandedRuns<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LandedRuns")
+            .field("folder", &self.folder)
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Landings for LandedRuns<'_> {
     fn add(&mut self, landed: Landed, published: bool) -> io::Result<()> {
         self.bytes += size_of::<(Landed, bool)>() + landed.path.as_bytes().len();
         self.run.push((landed, published));
@@ -144,11 +160,16 @@ impl LandedCursor {
         }
     }
 
-    /// The last that landed at this path, and whether it certainly got its name. Paths must be asked for in rising order.
+    /// The last that landed at this path, and whether it certainly got its name. Paths must be asked for in rising order; of each other
+    /// one that is passed, `go_on` is asked whether to.
     ///
     /// # Errors
-    /// What the file system answers.
-    pub fn find(&mut self, path: &RelPath) -> io::Result<Option<(Landed, bool)>> {
+    /// What the file system answers, and `go_on`.
+    pub fn find(
+        &mut self,
+        path: &RelPath,
+        go_on: &dyn Fn() -> io::Result<()>,
+    ) -> io::Result<Option<(Landed, bool)>> {
         let mut found = None;
         loop {
             if self.next.is_none() {
@@ -157,6 +178,9 @@ impl LandedCursor {
             match &self.next {
                 Some((landed, _)) if landed.path <= *path => {
                     found = self.next.take().filter(|(landed, _)| landed.path == *path);
+                    if found.is_none() {
+                        go_on()?;
+                    }
                 }
                 _ => return Ok(found),
             }
@@ -248,6 +272,7 @@ impl Iterator for Merged {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeMap;
 
     use headrace_core::journal::Identity;
@@ -279,7 +304,7 @@ mod tests {
             is_cleared in any::<bool>(),
         ) {
             let folder = tempfile::tempdir().expect("a folder");
-            let mut runs = LandedRuns::with_run(folder.path(), run_bytes);
+            let mut runs = LandedRuns::with_run(folder.path(), run_bytes, &|| Ok(()));
             let mut model = BTreeMap::new();
             for (inode, path) in (0..).zip(&paths) {
                 if is_cleared && inode == 700 {
@@ -294,7 +319,7 @@ mod tests {
             prop_assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
             let mut cursor = runs.sorted().expect("sorted");
             for path in (0..300).filter(|path| path % 7 > 0) {
-                let found = cursor.find(&landed(path, 0).path).expect("readable");
+                let found = cursor.find(&landed(path, 0).path, &|| Ok(())).expect("readable");
                 let found = found.map(|(landed, published)| (landed.inode, published));
                 prop_assert_eq!(found, model.get(&path).copied());
             }
@@ -304,11 +329,48 @@ mod tests {
     #[test]
     fn invariant_6_a_replay_holds_no_more_than_one_run() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut runs = LandedRuns::with_run(folder.path(), 10_000);
+        let mut runs = LandedRuns::with_run(folder.path(), 10_000, &|| Ok(()));
         for number in 0..20_000 {
             runs.add(landed(number % 1000, number), true).expect("kept");
             assert!(runs.run.len() * size_of::<(Landed, bool)>() < 10_000);
         }
         assert!(runs.levels.len() > 1);
+    }
+    #[test]
+    fn runs_are_merged_and_searched_no_further_than_somebody_says_stop() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let asked = Cell::new(0);
+        let go_on = |most: usize| {
+            asked.set(asked.get() + 1);
+            if asked.get() <= most {
+                return Ok(());
+            }
+            Err(io::ErrorKind::Interrupted.into())
+        };
+        // What is sorted first is written out as a run of its own.
+        let stop = || go_on(0);
+        let mut runs = LandedRuns::with_run(folder.path(), usize::MAX, &stop);
+        for number in 0..2000 {
+            runs.add(landed(number, number), true).expect("kept");
+        }
+        let stopped = runs.spill().expect_err("stopped");
+        assert_eq!(stopped.kind(), io::ErrorKind::Interrupted);
+        assert_eq!((asked.get(), runs.levels.len()), (1, 0));
+
+        asked.set(0);
+        let never = || go_on(usize::MAX);
+        let mut runs = LandedRuns::with_run(folder.path(), usize::MAX, &never);
+        for number in 100..200 {
+            runs.add(landed(number, number), true).expect("kept");
+        }
+        let mut cursor = runs.sorted().expect("sorted");
+        let found = cursor.find(&landed(100, 0).path, &|| go_on(0));
+        assert!(found.expect("it is the first").is_some());
+        let stopped = cursor.find(&landed(199, 0).path, &|| go_on(7));
+        assert_eq!(
+            stopped.expect_err("stopped").kind(),
+            io::ErrorKind::Interrupted
+        );
+        assert_eq!(asked.get(), 8);
     }
 }

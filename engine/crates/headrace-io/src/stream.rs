@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 
 use headrace_core::sealed::PublicKey;
 use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustls::{ClientConfig, ClientConnection, Connection, KeyLog, ServerConfig, ServerConnection};
 use thiserror::Error;
 
@@ -72,18 +75,20 @@ pub enum ConnectError {
 }
 
 impl TlsStream {
-    /// Connect to `address` and shake hands.
+    /// Connect to `address` and shake hands. While nobody answers, `idle` is asked about ten times a second whether to go on waiting.
     ///
     /// # Errors
-    /// [`ConnectError`]; `alpn` must be what the configuration offers.
+    /// [`ConnectError`], also for what `idle` answers; `alpn` must be what the configuration offers.
     pub fn dial(
         address: SocketAddr,
         config: &ClientConfig,
         alpn: &[u8],
         patience: Patience,
+        idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> Result<Self, ConnectError> {
         let start = Instant::now();
-        let socket = TcpStream::connect_timeout(&address, patience.connect)?;
+        let deadline = start + patience.connect;
+        let socket = connect(address, deadline, idle)?;
         let round_trip = start.elapsed();
         let secrets = Secrets::new();
         let mut config = config.clone();
@@ -92,8 +97,8 @@ impl TlsStream {
         }
         let tls =
             ClientConnection::new(config.into(), tls::peer_name()).map_err(ConnectError::Tls)?;
-        let deadline = start + patience.connect;
-        let shaken = Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)?;
+        let waiting = (deadline, patience);
+        let shaken = Self::shake(tls.into(), socket, alpn, waiting, &secrets, idle)?;
         Ok(Self {
             round_trip,
             ..shaken
@@ -121,16 +126,17 @@ impl TlsStream {
         config.max_early_data_size = 0;
         config.send_half_rtt_data = false;
         let tls = ServerConnection::new(config.into()).map_err(ConnectError::Tls)?;
-        Self::shake(tls.into(), socket, alpn, deadline, patience, &secrets)
+        let waiting = (deadline, patience);
+        Self::shake(tls.into(), socket, alpn, waiting, &secrets, &mut || Ok(()))
     }
 
     fn shake(
         mut tls: Connection,
         mut socket: TcpStream,
         alpn: &[u8],
-        deadline: Instant,
-        patience: Patience,
+        (deadline, patience): (Instant, Patience),
         secrets: &Secrets,
+        idle: &mut dyn FnMut() -> io::Result<()>,
     ) -> Result<Self, ConnectError> {
         sockopt::prepare(&socket, patience.stalled_after, patience.unsent_bytes);
         while tls.is_handshaking() || tls.wants_write() {
@@ -140,7 +146,7 @@ impl TlsStream {
                 continue;
             }
             // One record at a time: rustls must not get one that comes after the handshake.
-            let record = read_record(&mut socket, deadline)?;
+            let record = read_record(&mut socket, deadline, idle)?;
             tls.read_tls(&mut &record[..])?;
             if let Err(error) = tls.process_new_packets() {
                 // Tell the other side why, as far as it still listens.
@@ -393,21 +399,68 @@ fn send(
     Ok(())
 }
 
+/// Connect before the deadline, unless `idle` says so first.
+fn connect(
+    address: SocketAddr,
+    deadline: Instant,
+    idle: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = TcpStream::from(socket_with(family, SocketType::STREAM, flags, None)?);
+    match rustix::net::connect(&socket, &address) {
+        Err(Errno::INPROGRESS) => {}
+        connected => connected?,
+    }
+    while !is_connected(&socket, left(deadline)?.min(POLL))? {
+        idle()?;
+    }
+    if let Some(error) = socket.take_error()? {
+        return Err(error);
+    }
+    socket.set_nonblocking(false)?;
+    Ok(socket)
+}
+
+/// Whether a connection is there, or will not be, within this time.
+fn is_connected(socket: &TcpStream, within: Duration) -> io::Result<bool> {
+    let within = Timespec::try_from(within).map_err(io::Error::other)?;
+    let mut waited = [PollFd::new(socket, PollFlags::OUT)];
+    match poll(&mut waited, Some(&within)) {
+        Err(Errno::INTR) => Ok(false),
+        ready => Ok(ready? > 0),
+    }
+}
+
 /// The next record of a handshake, header included.
-fn read_record(socket: &mut TcpStream, deadline: Instant) -> io::Result<Vec<u8>> {
+fn read_record(
+    socket: &mut TcpStream,
+    deadline: Instant,
+    idle: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<Vec<u8>> {
     let mut record = vec![0; HEADER_BYTES];
-    read_within(socket, &mut record, deadline)?;
+    read_within(socket, &mut record, deadline, idle)?;
     let length = usize::from(u16::from_be_bytes([record[3], record[4]]));
     // rustls says what is wrong with a longer one.
     record.resize(HEADER_BYTES + length.min(MAX_SEALED_BYTES), 0);
-    read_within(socket, &mut record[HEADER_BYTES..], deadline)?;
+    read_within(socket, &mut record[HEADER_BYTES..], deadline, idle)?;
     Ok(record)
 }
 
-fn read_within(socket: &mut TcpStream, mut out: &mut [u8], deadline: Instant) -> io::Result<()> {
+fn read_within(
+    socket: &mut TcpStream,
+    mut out: &mut [u8],
+    deadline: Instant,
+    idle: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<()> {
     while !out.is_empty() {
-        socket.set_read_timeout(Some(left(deadline)?))?;
-        match socket.read(out)? {
+        socket.set_read_timeout(Some(left(deadline)?.min(POLL)))?;
+        let mut waits = || left(deadline).and_then(|_| idle());
+        match receive(socket, out, &mut waits)? {
             0 => return Err(io::ErrorKind::UnexpectedEof.into()),
             count => out = &mut out[count..],
         }

@@ -10,23 +10,40 @@ use thiserror::Error;
 use crate::root::{Dir, Root};
 
 /// What a walk may cost at most.
-#[derive(Debug, Clone, Copy)]
-pub struct WalkLimits {
+#[derive(Clone, Copy)]
+pub struct WalkLimits<'a> {
     /// Entries after which the walk ends with [`WalkProblem::TooManyEntries`].
     pub max_entries: u64,
     /// Bytes of names held at once: those of the folders on the way down that are not visited yet. A folder that does not fit is
     /// reported and left out. The default of 256 MiB holds several million names; raise it for larger single folders.
     pub max_names_bytes: usize,
+    /// Whether to go on: asked while the names of one folder are read and sorted, which takes seconds where there are millions. What it
+    /// answers is what that folder could not be read for; between entries, who walks asks.
+    pub go_on: &'a dyn Fn() -> io::Result<()>,
 }
 
-impl Default for WalkLimits {
+impl Default for WalkLimits<'_> {
     fn default() -> Self {
         Self {
             max_entries: u64::MAX,
             max_names_bytes: 256 << 20,
+            go_on: &|| Ok(()),
         }
     }
 }
+
+impl fmt::Debug for WalkLimits<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("WalkLimits")
+            .field("max_entries", &self.max_entries)
+            .field("max_names_bytes", &self.max_names_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// So many names are sorted at once, without a question in between.
+const SORTED_AT_ONCE: usize = 1 << 20;
 
 /// Visit everything below `start`: depth first, siblings ordered by raw bytes, so the whole order is that of [`RelPath`].
 ///
@@ -34,7 +51,7 @@ impl Default for WalkLimits {
 /// the empty path. Symlinks are not followed, our own temporaries are left out. A folder that cannot be read is an error item at its
 /// place, and the walk goes on.
 #[must_use]
-pub fn walk(root: &Root, start: &RelPath, limits: WalkLimits) -> Walk {
+pub fn walk<'a>(root: &Root, start: &RelPath, limits: WalkLimits<'a>) -> Walk<'a> {
     let mut walk = Walk {
         limits,
         visited: 0,
@@ -67,8 +84,8 @@ pub fn walk(root: &Root, start: &RelPath, limits: WalkLimits) -> Walk {
 }
 
 /// A walk under way; see [`walk`].
-pub struct Walk {
-    limits: WalkLimits,
+pub struct Walk<'a> {
+    limits: WalkLimits<'a>,
     visited: u64,
     names_bytes: usize,
     levels: Vec<Level>,
@@ -85,7 +102,7 @@ struct Level {
     names: Names,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Do not descend into the folder that was returned last.
     pub fn prune(&mut self) {
         self.pending = None;
@@ -93,7 +110,7 @@ impl Walk {
 
     fn descend(&mut self, dir: Dir, path: RelPath) -> Result<(), WalkError> {
         let budget = self.limits.max_names_bytes.saturating_sub(self.names_bytes);
-        let mut names = match Names::read(&dir, budget) {
+        let mut names = match Names::read(&dir, budget, self.limits.go_on) {
             Ok(Some(names)) => names,
             Ok(None) => {
                 let max_bytes = self.limits.max_names_bytes;
@@ -147,7 +164,7 @@ impl Walk {
     }
 }
 
-impl Iterator for Walk {
+impl Iterator for Walk<'_> {
     type Item = Result<Entry, WalkError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -182,7 +199,7 @@ impl Iterator for Walk {
     }
 }
 
-impl fmt::Debug for Walk {
+impl fmt::Debug for Walk<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Walk")
@@ -202,14 +219,22 @@ struct Names {
 
 impl Names {
     /// `None` when they take more than `budget` bytes.
-    fn read(dir: &Dir, budget: usize) -> io::Result<Option<Self>> {
+    fn read(
+        dir: &Dir,
+        budget: usize,
+        go_on: &dyn Fn() -> io::Result<()>,
+    ) -> io::Result<Option<Self>> {
         let mut names = Self {
             bytes: Vec::new(),
             order: Vec::new(),
             reserved: 0,
         };
-        let mut fits = true;
+        let (mut fits, mut goes_on) = (true, Ok(()));
         dir.names(|name| {
+            goes_on = go_on();
+            if goes_on.is_err() {
+                return false;
+            }
             let (start, length) = (u32::try_from(names.bytes.len()), u8::try_from(name.len()));
             let (Ok(start), Ok(length)) = (start, length) else {
                 fits = false;
@@ -220,15 +245,34 @@ impl Names {
             fits = names.size() <= budget;
             fits
         })?;
+        goes_on?;
         if !fits {
             return Ok(None);
         }
         names.reserved = names.size();
-        let bytes = &names.bytes;
-        names
-            .order
-            .sort_unstable_by(|left, right| name_at(bytes, *right).cmp(name_at(bytes, *left)));
+        names.sort(SORTED_AT_ONCE, go_on)?;
         Ok(Some(names))
+    }
+
+    /// Sort `at_once` of them, and then merge what is sorted in pairs: nothing of that takes long, and before each `go_on` is asked.
+    fn sort(&mut self, at_once: usize, go_on: &dyn Fn() -> io::Result<()>) -> io::Result<()> {
+        let Self { bytes, order, .. } = self;
+        let falling =
+            |left: &(u32, u8), right: &(u32, u8)| name_at(bytes, *right).cmp(name_at(bytes, *left));
+        for piece in order.chunks_mut(at_once) {
+            go_on()?;
+            piece.sort_unstable_by(falling);
+        }
+        let mut sorted = at_once;
+        while sorted < order.len() {
+            sorted *= 2;
+            for pair in order.chunks_mut(sorted) {
+                go_on()?;
+                // This finds the two sorted halves, and merges them.
+                pair.sort_by(falling);
+            }
+        }
+        Ok(())
     }
 
     fn pop(&mut self) -> Option<&[u8]> {
@@ -313,6 +357,7 @@ pub enum WalkProblem {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
@@ -321,7 +366,7 @@ mod tests {
     use super::*;
     use headrace_core::access::Access;
 
-    fn visit(folder: &Path, start: &str, limits: WalkLimits) -> Vec<Result<Entry, WalkError>> {
+    fn visit(folder: &Path, start: &str, limits: WalkLimits<'_>) -> Vec<Result<Entry, WalkError>> {
         let root = Root::open("data", folder, Access::Read).expect("a folder");
         walk(
             &root,
@@ -428,6 +473,78 @@ mod tests {
                 Ok(_)
             ]
         ));
+    }
+
+    #[test]
+    fn a_large_folder_is_read_and_sorted_no_further_than_somebody_says_stop() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for number in 0..20 {
+            std::fs::write(folder.path().join(format!("{number:02}")), b"").expect("a file");
+        }
+        let root = Root::open("data", folder.path(), Access::Read).expect("a folder");
+        // For each name, and before they are sorted.
+        for most in 0..21 {
+            let asked = Cell::new(0);
+            let go_on = || {
+                asked.set(asked.get() + 1);
+                if asked.get() <= most {
+                    return Ok(());
+                }
+                Err(io::ErrorKind::Interrupted.into())
+            };
+            let limits = WalkLimits {
+                go_on: &go_on,
+                ..WalkLimits::default()
+            };
+            let items: Vec<_> = walk(&root, &RelPath::root(), limits).collect();
+            let [Err(error)] = &items[..] else {
+                panic!("it was stopped: {items:?}")
+            };
+            assert!(error.path.is_root(), "{error}");
+            assert_eq!(asked.get(), most + 1);
+        }
+    }
+
+    #[test]
+    fn names_are_sorted_in_pieces_between_which_somebody_may_say_stop() {
+        let names = |count: u32| {
+            let mut names = Names {
+                bytes: Vec::new(),
+                order: Vec::new(),
+                reserved: 0,
+            };
+            for number in 0..count {
+                let name = format!("{:05}", number.wrapping_mul(7919) % 10_007);
+                let start = u32::try_from(names.bytes.len()).expect("short");
+                names.bytes.extend_from_slice(name.as_bytes());
+                names.order.push((start, 5));
+            }
+            names
+        };
+        for count in [0, 1, 7, 8, 9, 16, 17, 100, 1000] {
+            let (mut names, asked) = (names(count), Cell::new(0));
+            let go_on = || {
+                asked.set(asked.get() + 1);
+                Ok(())
+            };
+            names.sort(8, &go_on).expect("sorted");
+            let mut sorted = Vec::new();
+            while let Some(name) = names.pop() {
+                sorted.push(name.to_vec());
+            }
+            assert!(sorted.is_sorted() && sorted.len() == count as usize);
+            assert!(asked.get() >= count / 8, "{count}: {}", asked.get());
+        }
+        let asked = Cell::new(0);
+        let stopped = names(100).sort(8, &|| {
+            asked.set(asked.get() + 1);
+            if asked.get() <= 15 {
+                return Ok(());
+            }
+            Err(io::ErrorKind::Interrupted.into())
+        });
+        stopped.expect_err("stopped while it merged");
+        assert_eq!(asked.get(), 16);
     }
 
     #[test]

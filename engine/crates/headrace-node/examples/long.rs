@@ -65,6 +65,7 @@ fn main() {
         share: None,
         state_dir: folder.path().join("state"),
         tuning: Tuning::default(),
+        permitted: Arc::new(|| Ok(())),
     };
     let attempt = start(&plane, spec).expect("it starts");
     let end = Instant::now() + Duration::from_secs(seconds);

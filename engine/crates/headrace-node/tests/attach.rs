@@ -69,7 +69,8 @@ async fn silent(site: &Site, keys: Vec<SigningKey>) -> Vec<TlsStream> {
             unsent_bytes: 1 << 16,
             records: Records::Own,
         };
-        TlsStream::dial(address, &config, ALPN_CONTROL, patience).expect("connected")
+        TlsStream::dial(address, &config, ALPN_CONTROL, patience, &mut || Ok(()))
+            .expect("connected")
     };
     let dialling = tokio::task::spawn_blocking(move || keys.iter().map(dial).collect());
     dialling.await.expect("no panic")

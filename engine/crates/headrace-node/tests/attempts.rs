@@ -17,6 +17,7 @@ use headrace_node::convert::{Outcome, ProgressCounts};
 use headrace_node::hub::HubEvent;
 use headrace_node::node::mover::{Meet, MoveEnd};
 use headrace_node::problem::{ControlCode, Problem};
+use rustix::fs::{CWD, FileType};
 use serde_json::json;
 use support::{Site, TestClock, TestNode, attempt, id};
 use tokio::task::LocalSet;
@@ -897,6 +898,63 @@ async fn a_stop_while_an_attempt_starts_reaches_the_node_that_starts_last() {
         failed_list: None,
     });
     assert_eq!(site.end_of("tr_deaf").await.outcome, Outcome::Stopped);
+}
+
+#[tokio::test]
+async fn a_stop_while_a_node_checks_lists_keeps_the_attempt_from_beginning() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let (heard, go) = from.mover.hold();
+    let ticket = site.ticket("tr_asks", &from, &to);
+    let stopping = async {
+        let heard = tokio::task::spawn_blocking(move || heard.recv_timeout(support::WAIT));
+        heard.await.expect("no panic").expect("it starts");
+        let stopped = site.hub.stop_attempt(&id("tr_asks"), "lunch").await;
+        stopped.expect("noted");
+        go.send(()).expect("it waits");
+    };
+    let (started, ()) = tokio::join!(start(&site, &ticket, "tr_asks"), stopping);
+    let problem = started.expect_err("stopped");
+    assert_eq!((&*problem.code, &*problem.message), ("stopped", "lunch"));
+    assert!(!from.mover.started("tr_asks") && !to.mover.started("tr_asks"));
+    // Its place is free again.
+    let again = start(&site, &ticket, "tr_asks").await;
+    again.expect("nobody stops this one");
+}
+
+#[tokio::test]
+async fn a_stop_while_a_list_comes_keeps_the_attempt_from_beginning() {
+    let site = Site::start().await;
+    let (from, to) = two(&site).await;
+    let (lists, _) = site.folders("tr_1");
+    // A list of which nothing comes.
+    let list = lists.join("deletes.jsonl");
+    let (owner, is_fifo) = (
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        FileType::Fifo,
+    );
+    rustix::fs::mknodat(CWD, &list, is_fifo, owner, 0).expect("a fifo");
+    let ticket = site.ticket_with("tr_1", &from, &to, |body| {
+        body["execution"]["action"] = json!("sync");
+        body["execution"]["delete_extraneous"] = json!(true);
+        body["execution"]["deletes"]["count"] = json!("1");
+    });
+    let stopping = async {
+        // Opened when somebody wants to read it.
+        let opened = move || std::fs::File::options().write(true).open(list);
+        let opened = tokio::task::spawn_blocking(opened).await;
+        let wanted = opened.expect("no panic").expect("a fifo");
+        let stopped = site.hub.stop_attempt(&id("tr_1"), "lunch").await;
+        stopped.expect("noted");
+        wanted
+    };
+    let (started, wanted) = tokio::join!(start(&site, &ticket, "tr_1"), stopping);
+    let problem = started.expect_err("stopped");
+    assert_eq!((&*problem.code, &*problem.message), ("stopped", "lunch"));
+    assert!(!to.mover.started("tr_1"));
+    let kept = std::fs::read_dir(to.state.join("lists")).expect("a folder");
+    assert_eq!(kept.count(), 0, "what had come of the list is gone");
+    drop(wanted);
 }
 
 #[tokio::test]

@@ -170,7 +170,7 @@ impl Storages for EndsEarly {
 struct EndingOrigin(Arc<dyn Origin>);
 
 impl Origin for EndingOrigin {
-    fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_> {
+    fn list<'a>(&'a self, limits: WalkLimits<'a>) -> Box<dyn Listing + 'a> {
         Box::new(EndingListing(self.0.list(limits), Some(3)))
     }
 

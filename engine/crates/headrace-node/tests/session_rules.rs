@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use headrace_core::access::Access;
-use headrace_core::code::Code;
+use headrace_core::code::{Code, Failure};
 use headrace_core::message::Totals;
 use headrace_core::ticket::{Action, Compare, OnConflict, Preserve, Verify};
 use headrace_node::session::{AttemptEnd, Outcome, Role, StopReason, start};
@@ -179,6 +179,19 @@ fn invariant_2_a_list_that_is_not_the_sealed_one_starts_nothing() {
     pair.overwrites = None;
     let refused = start(&pair.destination.plane, pair.destination_spec()).expect_err("refused");
     assert_eq!(refused.code, Code::ListAltered);
+}
+
+#[test]
+fn an_attempt_that_is_stopped_while_its_lists_are_checked_begins_nothing() {
+    let mut pair = Pair::new();
+    put(&pair.to(), "a", b"old");
+    pair.ticket.execution.on_conflict = OnConflict::Overwrite;
+    pair.list_overwrites(&["a"]);
+    let mut spec = pair.destination_spec();
+    spec.permitted = Arc::new(|| Err(Failure::new(Code::Stopped, "enough")));
+    let refused = start(&pair.destination.plane, spec).expect_err("stopped");
+    assert_eq!(refused, Failure::new(Code::Stopped, "enough"));
+    assert!(!pair.destination.state.join("transfers").exists());
 }
 
 #[test]

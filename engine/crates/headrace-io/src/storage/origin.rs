@@ -16,7 +16,7 @@ pub trait Origin: Send + Sync {
     /// Everything below the place, in the order of [`RelPath`] (a folder before what it holds); the place itself only if it is no folder, our own
     /// temporaries never.
     /// What cannot be read is an error item at its place, and the listing goes on; an error without a path is its end.
-    fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_>;
+    fn list<'a>(&'a self, limits: WalkLimits<'a>) -> Box<dyn Listing + 'a>;
 
     /// What is at `path` now, asked of the storage and not of what is remembered of it; `None` when nothing is.
     ///

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use headrace_core::sealed::SigningKey;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustls::client::Resumption;
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{
@@ -75,7 +76,7 @@ fn content(length: usize) -> Vec<u8> {
 }
 
 fn dial(address: SocketAddr, config: &ClientConfig) -> TlsStream {
-    TlsStream::dial(address, config, ALPN_DATA, PATIENCE).expect("a connection")
+    TlsStream::dial(address, config, ALPN_DATA, PATIENCE, &mut || Ok(())).expect("a connection")
 }
 
 fn accept(listener: &TcpListener, config: &ServerConfig) -> TlsStream {
@@ -391,7 +392,8 @@ fn a_server_with_another_key_is_told_why_it_is_left() {
     let (_, server) = settings();
     let (listener, address) = listen();
     thread::scope(|scope| {
-        let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, PATIENCE));
+        let dialled =
+            scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, PATIENCE, &mut || Ok(())));
         let (socket, _) = listener.accept().expect("a caller");
         let told = TlsStream::accept(socket, &server, ALPN_DATA, PATIENCE).expect_err("left");
         assert!(matches!(
@@ -419,6 +421,38 @@ fn nobody_waits_for_a_handshake_that_never_comes() {
 }
 
 #[test]
+fn who_dials_is_asked_while_nobody_answers() {
+    let (client, _) = settings();
+    let asked_once = |address| {
+        let mut asked = 0;
+        let stopped = TlsStream::dial(address, &client, ALPN_DATA, PATIENCE, &mut || {
+            asked += 1;
+            Err(io::ErrorKind::Interrupted.into())
+        });
+        let Err(ConnectError::Io(stopped)) = stopped else {
+            panic!("stopped: {stopped:?}")
+        };
+        assert_eq!((stopped.kind(), asked), (io::ErrorKind::Interrupted, 1));
+    };
+    // The kernel takes the connection, and nobody shakes hands on it.
+    let (listener, address) = listen();
+    asked_once(address);
+    // It takes no more of them, and drops what comes, as a host that is away.
+    rustix::net::listen(&listener, 0).expect("a shorter queue");
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let in_queue: Vec<_> = (0..8)
+        .map(|_| {
+            let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None);
+            let socket = socket.expect("a socket");
+            let _ = rustix::net::connect(&socket, &address);
+            socket
+        })
+        .collect();
+    asked_once(address);
+    drop(in_queue);
+}
+
+#[test]
 fn the_kernel_holds_little_that_is_not_sent_yet() {
     let bound = Patience {
         unsent_bytes: 64 << 10,
@@ -427,7 +461,8 @@ fn the_kernel_holds_little_that_is_not_sent_yet() {
     let (client, server) = settings();
     let (listener, address) = listen();
     let (mut sender, _receiver) = thread::scope(|scope| {
-        let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, bound));
+        let dialled =
+            scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, bound, &mut || Ok(())));
         let (socket, _) = listener.accept().expect("a caller");
         let accepted = TlsStream::accept(socket, &server, ALPN_DATA, PATIENCE);
         (
@@ -485,7 +520,8 @@ fn pair_of(dialling: Patience, accepting: Patience) -> (TlsStream, TlsStream) {
     let (client, server) = settings();
     let (listener, address) = listen();
     thread::scope(|scope| {
-        let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, dialling));
+        let dialled =
+            scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, dialling, &mut || Ok(())));
         let (socket, _) = listener.accept().expect("a caller");
         let accepted = TlsStream::accept(socket, &server, ALPN_DATA, accepting);
         let dialled = dialled.join().expect("no panic");

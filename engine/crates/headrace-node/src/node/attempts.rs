@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use headrace_core::code::{Code, Failure};
 use headrace_core::sealed::{DocumentError, SigningKey};
 use headrace_core::shares::{Links, TransferShare};
 use headrace_core::statement::Statement;
@@ -63,14 +64,16 @@ struct Running {
 }
 
 impl Running {
-    fn stop(&mut self, cause: StopCause) {
+    /// Tells it to stop; whether that is news.
+    fn stop(&mut self, cause: StopCause) -> bool {
         if self.stop.is_some() {
-            return;
+            return false;
         }
         if let Some(moving) = &self.moving {
             moving.stop(cause.clone());
         }
         self.stop = Some(cause);
+        true
     }
 }
 
@@ -203,9 +206,40 @@ impl Attempts {
                 Ok(())
             }
             Err(problem) => {
+                // Those of another attempt are fetched anew.
+                if let Err(problem) = self.remove_lists(&id.transfer) {
+                    tracing::warn!("the lists of an attempt that did not begin stay: {problem}");
+                }
                 self.remove(&id.transfer);
                 Err(problem)
             }
+        }
+    }
+
+    /// Whether a transfer that has its place and is not under way may begin: nobody told it to stop.
+    fn may_begin(&self, transfer: &Id) -> Result<(), Failure> {
+        let running = self.running.lock();
+        let told = running
+            .get(transfer)
+            .and_then(|running| running.stop.as_ref());
+        let Some(cause) = told else { return Ok(()) };
+        let message = match cause {
+            StopCause::Requested(reason) | StopCause::RootMissing(reason) => reason.as_str(),
+            StopCause::Revoked => "the permission was withdrawn before it began",
+            StopCause::Shutdown => "the node shuts down before it began",
+        };
+        Err(Failure::new(Code::Stopped, message))
+    }
+
+    /// Gives an answer only when a transfer that has its place may not begin any more.
+    async fn not_to_begin(&self, transfer: &Id) -> Problem {
+        let mut count = self.count.subscribe();
+        loop {
+            if let Err(failure) = self.may_begin(transfer) {
+                return Problem::new(ControlCode::Stopped, failure.message);
+            }
+            // The sender lives as long as this.
+            let _ = count.changed().await;
         }
     }
 
@@ -258,6 +292,7 @@ impl Attempts {
             .get_mut(&transfer)
             .ok_or_else(|| unknown(&transfer))?
             .stop(cause);
+        self.tell_waiting();
         Ok(())
     }
 
@@ -280,6 +315,12 @@ impl Attempts {
                 running.stop(StopCause::RootMissing(reason.clone()));
             }
         }
+        self.tell_waiting();
+    }
+
+    /// Lets those look again who wait for what is said to a transfer.
+    fn tell_waiting(&self) {
+        self.count.send_modify(|_| ());
     }
 
     /// A ticket that this node obeys. A root that it knows and can't open now is said to be missing.
@@ -343,6 +384,7 @@ impl Attempts {
         for running in self.running.lock().values_mut() {
             running.stop(cause.clone());
         }
+        self.tell_waiting();
     }
 
     /// Removes what was kept for a transfer. An attempt that was told to stop is waited for.
@@ -405,7 +447,10 @@ impl Attempts {
         let transfer = &ticket.ticket().transfer;
         if let Some(earlier) = running.get_mut(transfer) {
             if earlier.ticket.ticket().attempt < ticket.ticket().attempt {
-                earlier.stop(StopCause::Requested("a later attempt starts".to_owned()));
+                let cause = StopCause::Requested("a later attempt starts".to_owned());
+                if earlier.stop(cause) {
+                    self.tell_waiting();
+                }
             }
             return if earlier.stop.is_some() {
                 Ok(false)
@@ -431,7 +476,7 @@ impl Attempts {
     }
 
     async fn order<F: Future<Output = Result<(), Problem>>>(
-        &self,
+        self: &Arc<Self>,
         ticket: VerifiedTicket,
         roots: &Roots,
         meet: Meet,
@@ -448,7 +493,10 @@ impl Attempts {
             let needed = sealed.count > 0 && ticket.part() != Part::Source;
             let path = needed.then(|| self.list_file(&id.transfer, name));
             if let Some(path) = &path {
-                fetch(id.clone(), list, path.clone()).await?;
+                tokio::select! {
+                    fetched = fetch(id.clone(), list, path.clone()) => fetched?,
+                    problem = self.not_to_begin(&id.transfer) => return Err(problem),
+                }
             }
             lists.push(ListFile { path, sealed });
         }
@@ -463,6 +511,13 @@ impl Attempts {
             deletes,
             share: None,
             wishes: Wishes::default(),
+            permitted: {
+                let (this, transfer) = (Arc::downgrade(self), id.transfer);
+                Arc::new(move || {
+                    let this = this.upgrade();
+                    this.map_or(Ok(()), |this| this.may_begin(&transfer))
+                })
+            },
         })
     }
 
@@ -515,12 +570,17 @@ impl Attempts {
         let kept_on_disk = state::write_durably(&self.end_file(id), &json);
         self.ends.lock().insert(id.clone(), kept);
         // The next attempt has lists of these names, and may fetch them as soon as the place is free.
-        let removed = ["overwrites", "deletes"]
-            .map(|name| state::remove(&self.list_file(&id.transfer, name)));
+        let removed = self.remove_lists(&id.transfer);
         self.remove(&id.transfer);
         self.ended.notify_one();
         self.over.notify_one();
-        kept_on_disk.and(removed.into_iter().collect())
+        kept_on_disk.and(removed)
+    }
+
+    fn remove_lists(&self, transfer: &Id) -> Result<(), Problem> {
+        let removed =
+            ["overwrites", "deletes"].map(|name| state::remove(&self.list_file(transfer, name)));
+        removed.into_iter().collect()
     }
 
     /// Note what the hub can do: statements hold nothing that it would refuse.

@@ -80,6 +80,7 @@ impl Mover for DataMover {
             deletes,
             share,
             wishes,
+            permitted,
         } = order;
         let local = second_root.is_some();
         let role = match (second_root, ticket.part()) {
@@ -105,6 +106,7 @@ impl Mover for DataMover {
             share,
             state_dir: self.state_dir.clone(),
             tuning: Tuning::default().wished(wishes),
+            permitted,
         };
         let handle = session::start(&self.plane, spec).map_err(problem)?;
         Ok(Arc::new(DataMoving {

@@ -15,6 +15,7 @@ use headrace_io::root::Root;
 use crate::config::Roots;
 use crate::convert::{Outcome, ProgressCounts};
 use crate::problem::Problem;
+use crate::session::Permitted;
 
 /// Starts attempts and cleans up after them.
 pub trait Mover: Send + Sync {
@@ -84,6 +85,8 @@ pub struct Order {
     pub share: Option<TransferShare>,
     /// What was set for it instead of what the nodes choose.
     pub wishes: Wishes,
+    /// Whether it may begin: asked while it starts, as checking long lists takes minutes.
+    pub permitted: Permitted,
 }
 
 /// How both ends of an attempt meet.

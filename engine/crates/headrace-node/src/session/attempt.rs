@@ -21,6 +21,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::counters::{Counters, read};
 use super::diagnosis::Meter;
+use super::failures::Permitted;
 use super::flows::{Flows, Marks, Side};
 use super::landing::EpochRules;
 use super::link::Guard;
@@ -97,7 +98,7 @@ impl Tuning {
 }
 
 /// An attempt to be started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct AttemptSpec {
     /// The verified ticket.
     pub ticket: VerifiedTicket,
@@ -115,6 +116,8 @@ pub struct AttemptSpec {
     pub state_dir: PathBuf,
     /// Settings.
     pub tuning: Tuning,
+    /// Whether it may begin: asked while its lists are checked, which takes minutes where they are long. Once it has begun, who has its handle stops it.
+    pub permitted: Permitted,
 }
 
 /// How far an attempt has come, as this node counts it.

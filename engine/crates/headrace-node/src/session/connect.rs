@@ -15,6 +15,7 @@ use headrace_io::tls::{ALPN_DATA, client_config};
 
 use super::attempt::{Arrival, Joinable, Peer, Role};
 use super::context::{Context, POLL};
+use super::failures::{answered, asking};
 use super::landing::WINDOW;
 use super::link::{broken, join_token, read_message, session_secret};
 
@@ -113,7 +114,13 @@ pub(super) fn connect(context: Context<'_>, patience: Duration) -> Result<Connec
                         tracing::debug!(message = failure.message, "dialling again");
                     }
                 }
-                std::thread::sleep(pause);
+                let end = Instant::now() + pause;
+                while let left = end.saturating_duration_since(Instant::now())
+                    && !left.is_zero()
+                {
+                    shared.check()?;
+                    std::thread::sleep(left.min(POLL));
+                }
                 pause = (pause * 2).min(PAUSES.1);
             }
         }
@@ -126,9 +133,11 @@ fn dial_any(
 ) -> Result<Connected, Unreached> {
     let mut failure = Failure::new(Code::PeerUnreachable, "the other node has no address");
     let mut refused = !addresses.is_empty();
+    let permitted = || context.shared.check();
     for address in addresses {
+        permitted()?;
         let asked = |stream| ask(context, stream, *address).map_err(Unreached::from);
-        match dial(context, *address).and_then(asked) {
+        match dial(context, *address, &permitted).and_then(asked) {
             Ok(connected) => return Ok(connected),
             Err(unreached) => {
                 refused &= unreached.refused;
@@ -139,8 +148,12 @@ fn dial_any(
     Err(Unreached { failure, refused })
 }
 
-/// Dial one data address of the other node.
-fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream, Unreached> {
+/// Dial one data address of the other node. While it does not answer, `permitted` is asked.
+fn dial(
+    context: Context<'_>,
+    address: std::net::SocketAddr,
+    permitted: &dyn Fn() -> Result<(), Failure>,
+) -> Result<TlsStream, Unreached> {
     let Context {
         plane,
         shared,
@@ -160,7 +173,13 @@ fn dial(context: Context<'_>, address: std::net::SocketAddr) -> Result<TlsStream
         unsent_bytes: plane.settings.unsent_bytes,
         records: plane.settings.records,
     };
-    TlsStream::dial(address, &config, ALPN_DATA, patience).map_err(|error| {
+    let mut idle = asking(permitted);
+    TlsStream::dial(address, &config, ALPN_DATA, patience, &mut idle).map_err(|error| {
+        if let ConnectError::Io(cause) = &error
+            && let Some(failure) = answered(cause)
+        {
+            return failure.into();
+        }
         let code = if matches!(error, ConnectError::WrongKey) {
             Code::WrongPeerKey
         } else {
@@ -324,13 +343,15 @@ fn check_hello(context: Context<'_>, theirs: &Hello) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Dial one data connection and let it join the session.
+/// Dial one data connection and let it join the session, as long as that is `permitted`.
 pub(super) fn join(
     context: Context<'_>,
     connected: &Joining,
     index: u16,
+    permitted: &dyn Fn() -> Result<(), Failure>,
 ) -> Result<TlsStream, Failure> {
-    let mut stream = dial(context, connected.address).map_err(|unreached| unreached.failure)?;
+    let stream = dial(context, connected.address, permitted);
+    let mut stream = stream.map_err(|unreached| unreached.failure)?;
     let deadline = Instant::now() + context.spec.tuning.dead_after;
     let token = *join_token(&connected.secret, &connected.session, index, &stream)?.as_bytes();
     let transfer = context.shared.current().transfer;

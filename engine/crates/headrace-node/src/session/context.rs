@@ -17,7 +17,7 @@ use headrace_io::storage::posix::PosixTarget;
 use headrace_io::storage::{Folder, Origin, Target, Writing, probing};
 
 use super::attempt::{AttemptSpec, Role, Shared};
-use super::failures::state_failed;
+use super::failures::{Permitted, state_failed};
 use super::landing::{Content, DIRECT_FROM_BYTES, Geometry, LAST_FAILED, LandingSpec, WINDOW};
 use super::link::Guard;
 use super::plane::Plane;
@@ -77,7 +77,7 @@ impl Context<'_> {
             Some(leg) => probing::target(leg.writes, &execution.destination.path, storage),
             None => storage,
         };
-        let (shared, attempt) = (Arc::clone(self.shared), Arc::clone(self.shared));
+        let shared = Arc::clone(self.shared);
         let guard = Arc::clone(guard);
         let permitted = Arc::new(move || shared.check().and_then(|()| guard.outcome()));
         Ok(LandingSpec {
@@ -98,10 +98,16 @@ impl Context<'_> {
             epochs: self.spec.tuning.epochs,
             share: Arc::clone(self.share),
             permitted,
-            may_end: Arc::new(move || attempt.check()),
+            may_end: self.attempt_permitted(),
             execution,
             filter,
         })
+    }
+
+    /// Whether the attempt may go on, whatever becomes of the session.
+    fn attempt_permitted(self) -> Permitted {
+        let shared = Arc::clone(self.shared);
+        Arc::new(move || shared.check())
     }
 
     /// Where files are read.
@@ -132,6 +138,7 @@ impl Context<'_> {
                 target: self.plane.storages.target(root, Writing::Buffered),
                 transfer: ticket.ticket().transfer.clone(),
                 keep_days: trash.keep_days,
+                permitted: self.attempt_permitted(),
             }),
             counts_totals: !matches!(self.spec.role, Role::Local(..)),
             scratch: self.folder.to_owned(),

@@ -96,8 +96,9 @@ impl DataPlane {
         let ticket = spec.ticket.ticket();
         check_access(&spec)?;
         if !matches!(spec.role, Role::Source(_)) {
-            lists::check(spec.overwrites.as_deref(), ticket.execution.overwrites)?;
-            lists::check(spec.deletes.as_deref(), ticket.execution.deletes)?;
+            let (execution, permitted) = (&ticket.execution, &*spec.permitted);
+            lists::check(spec.overwrites.as_deref(), execution.overwrites, permitted)?;
+            lists::check(spec.deletes.as_deref(), execution.deletes, permitted)?;
         }
         let transfer = ticket.transfer.clone();
         let folder = binding::folder(&spec.state_dir, &transfer);
@@ -130,7 +131,7 @@ impl DataPlane {
 ///
 /// # Errors
 /// The [`Failure`] that keeps it from starting: a root that does not allow it, a list that is not the sealed one, an attempt that was
-/// superseded, a destination that is being written to, or too many attempts.
+/// superseded, a destination that is being written to, too many attempts, or what ends it before it begins.
 pub fn start(node: &DataPlane, spec: AttemptSpec) -> Result<AttemptHandle, Failure> {
     node.begin(spec)
 }

@@ -3,9 +3,25 @@
 use std::error::Error;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure};
 use headrace_io::descriptors::is_shortage;
+
+/// Whether work may still go on: a stop, the kill switch or the end of the ticket answers with the failure that the work ends with. Whoever
+/// goes over names, or over the bytes of a file, asks on the way: a list may be so long that it takes minutes, and a file hours.
+pub type Permitted = Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>;
+
+/// The same question for what knows no failures but those of a storage. Whoever makes a failure of what a storage answers
+/// ([`state_failed`], `destination_failure`) gives the answer back as it was ([`answered`]).
+pub(crate) fn asking(permitted: &dyn Fn() -> Result<(), Failure>) -> impl Fn() -> io::Result<()> {
+    move || permitted().map_err(io::Error::other)
+}
+
+/// What [`asking`] was answered with, if that is what this is.
+pub(crate) fn answered(error: &io::Error) -> Option<Failure> {
+    error.get_ref()?.downcast_ref::<Failure>().cloned()
+}
 
 /// Do `work`; that it panicked is a failure like others, so that nobody waits for what will not come.
 pub(crate) fn contained<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
@@ -27,6 +43,9 @@ pub(crate) fn state_failed(error: io::Error) -> Failure {
 
 /// A file that the node keeps for itself does not work, which has `code` unless only too much is open.
 pub(crate) fn own_file_failed(code: Code, what: &str, error: &io::Error) -> Failure {
+    if let Some(failure) = answered(error) {
+        return failure;
+    }
     if lies_in_shortage(error) {
         let message = format!(
             "this process or its host has too much open ({error}): run fewer transfers at a time on this node, or raise the limit of open \
@@ -56,6 +75,18 @@ mod tests {
     use rustix::io::Errno;
 
     use super::*;
+
+    #[test]
+    fn a_stop_that_a_storage_hands_on_stays_a_stop() {
+        let stop = Failure::new(Code::Stopped, "enough");
+        let stops = || Err(stop.clone());
+        let handed_on = || asking(&stops)().expect_err("stopped");
+        assert_eq!(state_failed(handed_on()), stop);
+        let of_list = own_file_failed(Code::ListAltered, "a list", &handed_on());
+        assert_eq!(of_list, stop);
+        assert_eq!(asking(&|| Ok(()))().map_err(state_failed), Ok(()));
+        assert!(answered(&io::Error::other("enough")).is_none());
+    }
 
     #[test]
     fn where_no_descriptor_is_left_the_node_is_busy_and_its_state_folder_is_not_blamed() {

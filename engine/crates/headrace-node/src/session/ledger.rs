@@ -178,6 +178,16 @@ impl LedgerReader {
         Ok(Some((id, item, self.next_outcome()?)))
     }
 
+    /// Of how many entries that did not come yet this became; no more come then. It takes a small part of the time that reading them takes.
+    pub(crate) fn count_rest(&mut self, became: impl Fn(Outcome) -> bool) -> io::Result<u64> {
+        let mut count = 0;
+        while self.next < self.count {
+            self.next += 1;
+            count += u64::from(became(self.next_outcome()?));
+        }
+        Ok(count)
+    }
+
     /// Why an entry failed.
     pub(crate) fn failure(&self, reason: u64) -> io::Result<Failure> {
         let mut record = vec![0; 3 + Failure::MAX_MESSAGE_BYTES];
@@ -262,6 +272,14 @@ mod tests {
             ]
         );
         assert_eq!(reader.failure(0).expect("readable"), failure);
+        let mut reader = ledger.read().expect("readable");
+        reader.next().expect("readable").expect("the first");
+        let is_open = |outcome| outcome == Outcome::Open;
+        let has_arrived = |outcome| matches!(outcome, Outcome::Copied(_) | Outcome::Identical(_));
+        assert_eq!(reader.count_rest(has_arrived).expect("readable"), 1);
+        assert!(reader.next().expect("readable").is_none());
+        let mut reader = ledger.read().expect("readable");
+        assert_eq!(reader.count_rest(is_open).expect("readable"), 1);
     }
 
     #[test]

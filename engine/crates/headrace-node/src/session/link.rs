@@ -627,7 +627,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         let address = listener.local_addr().expect("its address");
         std::thread::scope(|scope| {
-            let dialled = scope.spawn(|| TlsStream::dial(address, &client, ALPN_DATA, PATIENCE));
+            let dialled = scope
+                .spawn(|| TlsStream::dial(address, &client, ALPN_DATA, PATIENCE, &mut || Ok(())));
             let (socket, _) = listener.accept().expect("a caller");
             let accepted = TlsStream::accept(socket, &server, ALPN_DATA, PATIENCE);
             (

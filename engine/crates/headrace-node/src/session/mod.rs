@@ -88,6 +88,7 @@ pub use self::attempt::{
 };
 pub use self::counters::StageTimes;
 pub use self::data_plane::{DataPlane, forget, start};
+pub use self::failures::Permitted;
 pub use self::fireflies::{Fireflies, OfClass};
 pub use self::flows::Side;
 pub use self::plane::Settings;

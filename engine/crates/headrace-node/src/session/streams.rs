@@ -147,7 +147,14 @@ impl<'a> Streams<'a> {
                 return Err(Failure::new(Code::PeerUnreachable, message));
             }
             let begun = Instant::now();
-            match join(self.context, joining, number) {
+            // Nobody waits for one that is dialled when the session is over.
+            let permitted = || {
+                if guard.is_over() {
+                    return Err(Failure::new(Code::PeerUnreachable, "the session is over"));
+                }
+                self.context.shared.check()
+            };
+            match join(self.context, joining, number, &permitted) {
                 Ok(stream) => {
                     self.begin(number);
                     if self.carry(guard, work, number, stream) == StreamOver::Done {

@@ -15,6 +15,8 @@ use headrace_core::value::{Id, Label, Timestamp};
 use headrace_io::storage::{Existing, Folder, Metadata, Removal, Target};
 use parking_lot::Mutex;
 
+use super::failures::{Permitted, asking};
+
 /// So many folders are made durable together.
 const MAX_TOUCHED: usize = 1024;
 /// So often the folders of the trash are made again for one name, if somebody empties the trash meanwhile.
@@ -31,6 +33,8 @@ pub struct TrashSpec {
     pub transfer: Id,
     /// For so many days at least.
     pub keep_days: u64,
+    /// Whether the attempt may go on: what earlier ones moved may lie in any number of folders.
+    pub permitted: Permitted,
 }
 
 /// A trash in which all is durable that earlier attempts of the transfer moved there.
@@ -56,9 +60,10 @@ impl TrashSpec {
     /// durable: that what they moved is gone where it was may be durable with it.
     ///
     /// # Errors
-    /// What the storage answers. A trash that can't be entered is none: it says so when it is opened.
+    /// What the storage answers, and what ends the attempt meanwhile. A trash that can't be entered is none: it says so when it is opened.
     pub fn settled(self) -> io::Result<SettledTrash> {
         if let Some(trash) = self.existing()? {
+            let go_on = asking(&*self.permitted);
             let mut earlier = Vec::new();
             trash.names(&mut |name| {
                 let is_ours =
@@ -69,7 +74,7 @@ impl TrashSpec {
             for name in earlier {
                 let folder = trash.folder(&name)?;
                 if !self.target.sync_file_system(folder.device())? {
-                    sync_all(&*folder, 0)?;
+                    sync_all(&*folder, 0, &go_on)?;
                 }
             }
         }
@@ -334,28 +339,37 @@ fn emptied(error: io::Error) -> io::Error {
     }
 }
 
-/// Make a folder durable with all folders in it. Who removes them meanwhile has what they held.
-fn sync_all(folder: &dyn Folder, depth: usize) -> io::Result<()> {
+/// Make a folder durable with all folders in it, of each name in which `go_on` is asked. Who removes them meanwhile has what they held.
+fn sync_all(
+    folder: &dyn Folder,
+    depth: usize,
+    go_on: &dyn Fn() -> io::Result<()>,
+) -> io::Result<()> {
     if depth > MAX_DEPTH {
         return Err(io::Error::other("a folder in the trash is too deep"));
     }
     let mut synced = Ok(());
     folder.names(&mut |name| {
-        synced = sync_below(folder, name, depth);
+        synced = go_on().and_then(|()| sync_below(folder, name, depth, go_on));
         synced.is_ok()
     })?;
     synced?;
     folder.sync()
 }
 
-fn sync_below(folder: &dyn Folder, name: &[u8], depth: usize) -> io::Result<()> {
+fn sync_below(
+    folder: &dyn Folder,
+    name: &[u8],
+    depth: usize,
+    go_on: &dyn Fn() -> io::Result<()>,
+) -> io::Result<()> {
     let found = folder.entry(name, RelPath::root())?;
     if found.is_none_or(|found| found.kind != Kind::Dir) {
         return Ok(());
     }
     match folder.folder(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        below => sync_all(&*below?, depth + 1),
+        below => sync_all(&*below?, depth + 1, go_on),
     }
 }
 
@@ -369,9 +383,13 @@ fn ensure(above: &dyn Folder, name: &[u8]) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use headrace_core::code::{Code, Failure};
     use headrace_io::storage::simulated::{Disk, Errno};
     use headrace_io::storage::{Holding, Writing};
 
+    use super::super::failures::answered;
     use super::*;
 
     fn open(spec: &TrashSpec) -> Trash {
@@ -397,6 +415,7 @@ mod tests {
             target: Arc::clone(&target),
             transfer: "tr_1".parse().expect("an id"),
             keep_days: 30,
+            permitted: Arc::new(|| Ok(())),
         };
         let take = || {
             let trash = open(&spec);
@@ -435,6 +454,7 @@ mod tests {
             target,
             transfer: "tr_1".parse().expect("an id"),
             keep_days: 30,
+            permitted: Arc::new(|| Ok(())),
         };
         (root, above, spec)
     }
@@ -523,6 +543,37 @@ mod tests {
     }
 
     #[test]
+    fn what_earlier_attempts_moved_is_made_durable_no_further_than_somebody_says_stop() {
+        let disk = Disk::default();
+        disk.sync_each();
+        let (_, above, spec) = with_files(&disk);
+        let take = |spec: &TrashSpec, name: &str| {
+            let taken = open(spec).take(&*above, &path(name), &|_| true);
+            assert_eq!(taken.expect("taken"), Removal::Gone);
+        };
+        take(&spec, "a/x");
+        take(&spec, "a/y");
+        // The folder, and the two files in it.
+        for most in 0..3 {
+            let asked = Arc::new(AtomicUsize::new(0));
+            let counted = Arc::clone(&asked);
+            let stopped = TrashSpec {
+                permitted: Arc::new(move || {
+                    if counted.fetch_add(1, Ordering::Relaxed) < most {
+                        return Ok(());
+                    }
+                    Err(Failure::new(Code::Stopped, "enough"))
+                }),
+                ..spec.clone()
+            };
+            let stopped = stopped.settled().err().expect("stopped");
+            assert_eq!(answered(&stopped).map(|it| it.code), Some(Code::Stopped));
+            assert_eq!(asked.load(Ordering::Relaxed), most + 1);
+        }
+        assert!(spec.settled().is_ok());
+    }
+
+    #[test]
     fn a_trash_that_is_no_folder_holds_nothing_that_was_moved() {
         let disk = Disk::default();
         let (root, _, spec) = with_files(&disk);
@@ -550,6 +601,7 @@ mod tests {
             target: Arc::clone(&target),
             transfer: "tr_1".parse().expect("an id"),
             keep_days: 30,
+            permitted: Arc::new(|| Ok(())),
         };
         let trash = open(&spec);
         let take = |name: &str| trash.take(&*above, &path(&format!("a/{name}")), &|_| true);

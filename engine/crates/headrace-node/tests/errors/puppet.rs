@@ -40,7 +40,7 @@ pub(crate) fn dial(seed: u8, address: SocketAddr, victim: PublicKey) -> TlsStrea
         unsent_bytes: 2 << 20,
         records: Records::Own,
     };
-    TlsStream::dial(address, &config, ALPN_DATA, patience).expect("a connection")
+    TlsStream::dial(address, &config, ALPN_DATA, patience, &mut || Ok(())).expect("a connection")
 }
 
 /// The other end of an attempt, in the hands of a test.

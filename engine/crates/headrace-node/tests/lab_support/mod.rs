@@ -81,7 +81,7 @@ fn folder() -> Entry {
 }
 
 impl Origin for Generated {
-    fn list(&self, _limits: WalkLimits) -> Box<dyn Listing + '_> {
+    fn list<'a>(&'a self, _limits: WalkLimits<'a>) -> Box<dyn Listing + 'a> {
         Box::new(Numbers {
             from: self,
             next: 0,

@@ -195,6 +195,7 @@ impl Pair {
             share: None,
             state_dir: self.source.state.clone(),
             tuning: self.tuning,
+            permitted: Arc::new(|| Ok(())),
         }
     }
 
@@ -214,6 +215,7 @@ impl Pair {
             share: None,
             state_dir: self.destination.state.clone(),
             tuning: self.tuning,
+            permitted: Arc::new(|| Ok(())),
         }
     }
 

@@ -247,6 +247,7 @@ impl Contest {
                 streams: Some(entrant.streams),
                 ..Tuning::default()
             },
+            permitted: Arc::new(|| Ok(())),
         };
         let root = || Arc::clone(&self.root);
         let waits = spec(to, Role::Destination(root()), Peer::Await);

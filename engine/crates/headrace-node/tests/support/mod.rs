@@ -345,8 +345,8 @@ impl TestNode {
     }
 }
 
-/// Moves nothing: attempts end when and how a test says, or when they are stopped, but for the sources of transfers named `tr_deaf...`. The
-/// real data plane has tests of its own.
+/// Moves nothing: attempts end when and how a test says, or when they are stopped, but for the sources of transfers named `tr_deaf...`. One
+/// named `tr_asks` asks whether it may begin. The real data plane has tests of its own.
 pub struct Scripted {
     address: Option<SocketAddr>,
     attempts: parking_lot::Mutex<HashMap<String, Arc<Script>>>,
@@ -410,6 +410,10 @@ impl Mover for Scripted {
             waits.recv_timeout(WAIT).expect("it may go on in time");
         }
         let transfer = order.ticket.ticket().transfer.to_string();
+        if transfer == "tr_asks" {
+            let permitted = (order.permitted)();
+            permitted.map_err(|failure| Problem::new(ControlCode::Stopped, failure.message))?;
+        }
         if transfer == "tr_refused" {
             return Err(Problem::new(ControlCode::NodeBusy, "not now"));
         }

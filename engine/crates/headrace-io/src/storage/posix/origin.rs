@@ -76,7 +76,7 @@ impl PosixOrigin {
 }
 
 impl Origin for PosixOrigin {
-    fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_> {
+    fn list<'a>(&'a self, limits: WalkLimits<'a>) -> Box<dyn Listing + 'a> {
         Box::new(walk(&self.root, &self.start, limits))
     }
 
@@ -131,7 +131,7 @@ impl Origin for PosixOrigin {
     }
 }
 
-impl Listing for Walk {
+impl Listing for Walk<'_> {
     fn prune(&mut self) {
         Self::prune(self);
     }

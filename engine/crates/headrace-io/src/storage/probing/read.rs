@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::MADE_FILE_BYTES;
 use crate::storage::{Listing, Origin, Reader, Removal};
-use crate::walk::{WalkError, WalkLimits};
+use crate::walk::{WalkError, WalkLimits, WalkProblem};
 
 /// Bytes of the pattern that a made file repeats, each time with its offset.
 const PATTERN_BYTES: usize = 64 << 10;
@@ -87,7 +87,7 @@ impl Made {
 }
 
 impl Origin for Made {
-    fn list(&self, _limits: WalkLimits) -> Box<dyn Listing + '_> {
+    fn list<'a>(&'a self, _limits: WalkLimits<'a>) -> Box<dyn Listing + 'a> {
         let files = (0..self.files).filter_map(|number| self.file(number).ok().map(Ok));
         Box::new(Flat(files))
     }
@@ -173,7 +173,7 @@ impl Excerpt {
 }
 
 impl Origin for Excerpt {
-    fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_> {
+    fn list<'a>(&'a self, limits: WalkLimits<'a>) -> Box<dyn Listing + 'a> {
         self.found.lock().clear();
         let mut left = self.max_bytes;
         let mut unseen = self.max_files.saturating_mul(LOOKED_AT);
@@ -182,6 +182,13 @@ impl Origin for Excerpt {
             loop {
                 if left == 0 || unseen == 0 || self.found.lock().len() as u64 >= self.max_files {
                     return None;
+                }
+                // What is skipped is seen by nobody who could ask.
+                if let Err(error) = (limits.go_on)() {
+                    return Some(Err(WalkError {
+                        path: RelPath::root(),
+                        problem: WalkProblem::Io(error),
+                    }));
                 }
                 unseen -= 1;
                 // What can't be read is not measured. Only when the place itself can't be, there is nothing to measure.

@@ -54,7 +54,7 @@ impl SimulatedOrigin {
 }
 
 impl Origin for SimulatedOrigin {
-    fn list(&self, limits: WalkLimits) -> Box<dyn Listing + '_> {
+    fn list<'a>(&'a self, limits: WalkLimits<'a>) -> Box<dyn Listing + 'a> {
         Box::new(SimulatedListing {
             origin: self,
             ahead: Vec::new(),

@@ -93,7 +93,7 @@ fn openssl_understands_us_as_its_client() {
     let deadline = Instant::now() + PATIENCE.connect;
     let stream = loop {
         // It does not say when it listens.
-        match TlsStream::dial(address, &settings().0, ALPN_DATA, PATIENCE) {
+        match TlsStream::dial(address, &settings().0, ALPN_DATA, PATIENCE, &mut || Ok(())) {
             Ok(stream) => break stream,
             Err(error) => assert!(Instant::now() < deadline, "{error}"),
         }

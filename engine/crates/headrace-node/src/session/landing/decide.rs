@@ -77,7 +77,7 @@ impl Landing {
         let mut decisions = Vec::with_capacity(items.len());
         let mut there = Vec::new();
         for (id, item) in (first..).zip(items) {
-            add(&self.counters.looked_at, 1);
+            self.look_at_next()?;
             self.ledger
                 .lock()
                 .push(item)
@@ -334,7 +334,8 @@ impl Landing {
             && let Some((landed, published)) = self
                 .resume
                 .lock()
-                .landed(&entry.path, &Identity::from(entry))?
+                .landed(&entry.path, &Identity::from(entry), &self.spec.permitted)
+                .map_err(Stop::All)?
             && entry.size == found.size
             && above
                 .inode_of(name)
@@ -677,7 +678,7 @@ impl Landing {
             .get(path)
             .map_err(|error| self.folder_failure(&error, path))?;
         if freshness == Freshness::JustOpened && self.resume.lock().is_resumed {
-            self.remove_stale(&*folder);
+            self.remove_stale(&*folder)?;
             // Names that a killed session gave or took here may be known to memory alone: what comes now counts only with them.
             self.touch_folder(path.clone());
             self.sync_touched(MAX_TOUCHED)?;
@@ -686,18 +687,21 @@ impl Landing {
     }
 
     /// Remove temporaries of this transfer that no journal record speaks of: their session ended before they counted.
-    fn remove_stale(&self, folder: &dyn Folder) {
-        let mut stale = Vec::new();
+    fn remove_stale(&self, folder: &dyn Folder) -> Result<(), Failure> {
+        let (mut stale, mut permitted) = (Vec::new(), Ok(()));
         let listed = folder.names(&mut |name| {
+            permitted = (self.spec.may_end)();
             if let Some(number) = self.folders.number(name)
                 && number < self.spec.first_part
                 && !self.resume.lock().knows(number)
             {
                 stale.push(name.to_vec());
             }
-            true
+            permitted.is_ok()
         });
+        permitted?;
         for name in stale {
+            (self.spec.may_end)()?;
             if let Err(error) = folder.remove(&name) {
                 tracing::warn!(%error, "a stale temporary could not be removed");
             }
@@ -705,6 +709,7 @@ impl Landing {
         if let Err(error) = listed {
             tracing::warn!(%error, "a folder could not be searched for stale temporaries");
         }
+        Ok(())
     }
 
     pub(super) fn failed(&self, error: &io::Error, entry: &Entry, doing: &str) -> Failure {

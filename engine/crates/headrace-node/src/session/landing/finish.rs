@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -21,12 +22,15 @@ use super::shared::Landing;
 use super::spec::{Finished, LandingSpec, MAX_TOUCHED};
 use super::stop::{Stop, destination_failure};
 use crate::session::counters::{Stage, add, read};
-use crate::session::failures::state_failed;
+use crate::session::failures::{asking, state_failed};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
 use crate::session::trash::{SettledTrash, Trash, TrashSpec};
 
 /// Name of the list of what failed in the last attempt, in the scratch folder.
 pub const LAST_FAILED: &str = "last-failed.jsonl";
+
+/// Bytes of a list that are copied at once.
+const COPIED_BYTES: u64 = 16 << 20;
 
 /// Folders whose names or metadata changed and are not durable yet.
 type Touched = BTreeSet<RelPath>;
@@ -41,6 +45,7 @@ pub(super) fn settled_trash(spec: &LandingSpec) -> Result<Option<SettledTrash>, 
             target: Arc::clone(&spec.target),
             transfer: spec.transfer.clone(),
             keep_days: kept.keep_days,
+            permitted: Arc::clone(&spec.may_end),
         };
         spec.settled()
     });
@@ -56,7 +61,7 @@ impl Landing {
     /// # Errors
     /// [`Failure`] when the attempt cannot be completed or may not go on; what was committed stays and is found again on resume.
     pub fn finish(self: &Arc<Self>) -> Result<Finished, Failure> {
-        self.remove_rest();
+        self.remove_rest()?;
         self.epoch()?;
         self.check()?;
         let mut touched = Touched::new();
@@ -79,7 +84,8 @@ impl Landing {
         let mut gone = deleted.read().map_err(state_failed)?;
         let digests = super::lists::write(&mut source, &mut gone, self, &files_list, &failed_list)?;
         // The lists are handed over and may be taken away; an attempt at only what failed needs its own.
-        std::fs::copy(&failed_list, self.spec.scratch.join(LAST_FAILED)).map_err(state_failed)?;
+        self.copy(&failed_list, &self.spec.scratch.join(LAST_FAILED))
+            .map_err(state_failed)?;
         let mut totals = *self.totals.lock();
         totals.resent_bytes = read(&self.counters.resent_bytes);
         (totals.list_digest, totals.list_root) = digests;
@@ -97,14 +103,29 @@ impl Landing {
         Ok(finished)
     }
 
-    /// Temporaries of earlier sessions whose files the source does not have any more.
-    fn remove_rest(&self) {
-        let rest = self.resume.lock().take_rest();
-        self.remove_temporaries(rest);
+    /// Copy a list of our own, which may be long.
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let (mut from, mut to) = (File::open(from)?, File::create(to)?);
+        let go_on = asking(&*self.spec.may_end);
+        while io::copy(&mut (&mut from).take(COPIED_BYTES), &mut to)? == COPIED_BYTES {
+            go_on()?;
+        }
+        Ok(())
     }
 
-    pub(super) fn remove_temporaries(&self, parts: BTreeMap<u64, PartState>) {
+    /// Temporaries of earlier sessions whose files the source does not have any more.
+    fn remove_rest(&self) -> Result<(), Failure> {
+        let rest = self.resume.lock().take_rest();
+        self.remove_temporaries(rest)
+    }
+
+    /// Remove these temporaries; whoever ends that on the way leaves the others to the next session, which finds them in the journal.
+    pub(super) fn remove_temporaries(
+        &self,
+        parts: BTreeMap<u64, PartState>,
+    ) -> Result<(), Failure> {
         for (number, part) in parts {
+            (self.spec.permitted)()?;
             let removed = self.full_path(&part.path).ok().and_then(|path| {
                 let (above, _) = self.folder_above(&path).ok()?;
                 above.remove(&self.folders.temporary(number)).ok()?;
@@ -115,6 +136,7 @@ impl Landing {
                 tracing::debug!(path = %part.path, "an old temporary is gone already");
             }
         }
+        Ok(())
     }
 
     /// Open the trash, if what is deleted is kept. Where it can't be used, every name stays and says why.
@@ -208,6 +230,7 @@ impl Landing {
                 .as_ref()
                 .is_some_and(|(_, item, _)| item.entry().path < line.path)
             {
+                (self.spec.permitted)()?;
                 ahead = source.next().map_err(state_failed)?;
             }
             let id = ledger.count();

@@ -12,7 +12,7 @@
 //! A module imports from those below its line only; `tests/pure/test_order_of_sessions.py` reads this order, and holds it.
 //!
 //! ```text
-//! ill_disk, power_loss                                        tests of a whole landing
+//! ill_disk, power_loss, stops                                 tests of a whole landing
 //! open, messages                                              it begins; the source says something
 //! decide, batch, share, finish                                what is wanted; what comes small, or is there; the end
 //! epoch, unit, moved, same_place                              what comes in units; what is made durable; what may not be touched
@@ -53,6 +53,8 @@ mod unit;
 mod ill_disk;
 #[cfg(test)]
 mod power_loss;
+#[cfg(test)]
+mod stops;
 #[cfg(test)]
 pub(super) mod tests_support;
 

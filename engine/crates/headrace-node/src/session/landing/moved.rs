@@ -100,8 +100,8 @@ impl Landing {
         };
         let open = |path| Listed::open(path).map_err(state_failed);
         let (found, failed) = (open(&ours.files_list)?, open(&ours.failed_list)?);
-        merge(earlier, found, failed, &mut |line, text| {
-            self.end_next()?;
+        let next = || self.end_next();
+        merge(earlier, (found, failed), &next, &mut |line, text| {
             line.count(&mut totals);
             let written = files.push_text(text);
             let kept = written.and_then(|()| keeping.push_text(text));
@@ -168,11 +168,11 @@ impl Listed {
 type Each<'e> = &'e mut dyn FnMut(&Line, &[u8]) -> Result<(), Failure>;
 
 /// Give `each` the lines that stand in either list, in path order: what an earlier session said of a name, unless this one found
-/// something else there or failed on it.
+/// something else there or failed on it. Before each name `next` is asked whether to go on, whatever becomes of it.
 fn merge(
     mut earlier: Option<Listed>,
-    mut found: Listed,
-    mut failed: Listed,
+    (mut found, mut failed): (Listed, Listed),
+    next: &dyn Fn() -> Result<(), Failure>,
     each: Each<'_>,
 ) -> Result<(), Failure> {
     #[derive(Deserialize)]
@@ -192,6 +192,7 @@ fn merge(
             (None, Some(_)) => Ordering::Greater,
             (None, None) => return Ok(()),
         };
+        next()?;
         let ours = if order.is_ge() {
             std::mem::replace(&mut now, found.next().map_err(state_failed)?)
         } else {
@@ -210,6 +211,7 @@ fn merge(
                     .as_ref()
                     .is_some_and(|(failing, _)| failing.path < line.path)
                 {
+                    next()?;
                     failing = failed.next().map_err(state_failed)?;
                 }
                 if failing
@@ -253,8 +255,11 @@ mod tests {
         let (mut lines, mut totals) = (Vec::new(), Totals::default());
         merge(
             Some(write("earlier", earlier.concat())),
-            write("found", found.concat()),
-            write("failed", failed.collect()),
+            (
+                write("found", found.concat()),
+                write("failed", failed.collect()),
+            ),
+            &|| Ok(()),
             &mut |line, text| {
                 line.count(&mut totals);
                 lines.push(String::from_utf8(text.to_vec()).expect("text"));

@@ -24,7 +24,7 @@ use super::spec::{Answers, LandingSpec};
 use super::temporaries::temporaries_of;
 use crate::session::binding::fenced_off;
 use crate::session::counters::{Counters, add};
-use crate::session::failures::state_failed;
+use crate::session::failures::{asking, state_failed};
 use crate::session::ledger::Ledger;
 
 impl Landing {
@@ -32,7 +32,7 @@ impl Landing {
     ///
     /// # Errors
     /// `state_failed` when journal or scratch folder cannot be used, `attempt_superseded` when the journal knows a later
-    /// fencing number.
+    /// fencing number; and what ends the session meanwhile, for a journal and a trash may be long.
     pub fn open(
         mut spec: LandingSpec,
         answers: Arc<dyn Answers>,
@@ -40,9 +40,11 @@ impl Landing {
         buffers: Arc<BufferPool>,
         disk: Arc<DiskPool>,
     ) -> Result<Arc<Self>, Failure> {
-        let mut landed = LandedRuns::new(&spec.scratch);
+        let permitted = Arc::clone(&spec.permitted);
+        let go_on = asking(&*permitted);
+        let mut landed = LandedRuns::new(&spec.scratch, &go_on);
         let (mut journal, mut replay) =
-            Journal::open(&*spec.state, b"journal", &mut landed).map_err(state_failed)?;
+            Journal::open(&*spec.state, b"journal", &mut landed, &go_on).map_err(state_failed)?;
         let resumed = replay.is_of(&spec.transfer, &spec.plan, spec.shard.number);
         if resumed && replay.fence() > spec.shard.fence {
             return Err(fenced_off(&spec.transfer, replay.fence(), spec.shard.fence));
@@ -58,7 +60,6 @@ impl Landing {
             shard: spec.shard,
             unit_bytes: spec.geometry.unit_bytes,
         });
-        journal.commit().map_err(state_failed)?;
         spec.first_part = spec.first_part.max(replay.next_part());
         // Temporaries of another plan, or with other units, are of no use any more.
         let stale = if same_units {
@@ -113,7 +114,9 @@ impl Landing {
             disk,
             spec,
         });
-        this.remove_temporaries(stale);
+        // Before the journal forgets them: whoever ends this on the way leaves the others to the next session, or to who removes what is left.
+        this.remove_temporaries(stale)?;
+        this.journal.lock().commit().map_err(state_failed)?;
         Ok(this)
     }
 }

@@ -3,11 +3,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headrace_core::code::{Code, Failure};
 use headrace_core::integrity::PieceHash;
 use headrace_core::ticket::{Compare, Verify};
+use headrace_io::buffer::Buffer;
 
 use super::incoming::Incoming;
 use super::pending::Sealed;
@@ -21,6 +22,19 @@ const MAX_WAITING: usize = 64;
 const BUFFER_PATIENCE: Duration = Duration::from_mins(1);
 /// How often a thread that waits looks whether its session is over, whose end waits for that.
 const POLL: Duration = Duration::from_millis(10);
+
+/// Of files of which some were not read to their end, those that are as they were sent. What is in units is in the journal, and is read
+/// back by the next session; the rest is sent again.
+fn those_read(files: Vec<Sealed>, answers: Vec<Result<(), Failure>>) -> Vec<Sealed> {
+    let read = files.into_iter().zip(answers);
+    read.filter_map(|(file, answer)| {
+        if answer.is_err() && file.number.is_none() {
+            drop(file.part.discard());
+        }
+        answer.is_ok().then_some(file)
+    })
+    .collect()
+}
 
 /// A file to be read.
 enum Reading {
@@ -49,10 +63,15 @@ impl Landing {
             self.read_back.changed.notify_all();
             waiting.written.drain(..excess).collect::<Vec<_>>()
         };
+        // A stop ends this, too; without the source there is still time to read back what it sent.
+        let is_over = || (self.spec.may_end)().is_err();
         for file in excess {
-            self.read_back_one(file, &|| false)?;
+            self.read_back_one(file, &is_over)?;
         }
-        let answers = self.side_by_side(&small, |file| self.verify_at_rest(file, &|| false));
+        let answers = self.side_by_side(&small, |file| self.verify_at_rest(file, &is_over));
+        if is_over() {
+            return Ok(those_read(small, answers));
+        }
         self.keep_those(small, answers)
     }
 
@@ -114,10 +133,7 @@ impl Landing {
     fn verify_at_rest(&self, file: &Sealed, is_over: &dyn Fn() -> bool) -> Result<(), Failure> {
         let failed = |error| self.failed(&error, &file.entry, "reading back");
         file.part.evict().map_err(failed)?;
-        let mut buffer = self
-            .buffers
-            .take(BUFFER_PATIENCE)
-            .ok_or_else(|| failed(io::ErrorKind::TimedOut.into()))?;
+        let mut buffer = self.buffer_to_read(is_over).map_err(failed)?;
         let (mut hasher, mut offset) = (blake3::Hasher::new(), 0);
         while offset < file.entry.size {
             if is_over() {
@@ -138,6 +154,20 @@ impl Landing {
             self.place(&file.entry.path)
         );
         Err(Failure::new(Code::VerifyFailed, message))
+    }
+
+    /// A buffer to read into, for which this waits a while, unless the session `is_over`.
+    fn buffer_to_read(&self, is_over: &dyn Fn() -> bool) -> io::Result<Buffer> {
+        let deadline = Instant::now() + BUFFER_PATIENCE;
+        while !is_over() {
+            if let Some(buffer) = self.buffers.take(POLL) {
+                return Ok(buffer);
+            }
+            if Instant::now() >= deadline {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+        }
+        Err(io::ErrorKind::Interrupted.into())
     }
 
     /// Do what the threads of a session do, for tests that have none.

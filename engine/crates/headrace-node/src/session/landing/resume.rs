@@ -13,7 +13,7 @@ use headrace_io::landed::LandedCursor;
 use parking_lot::Mutex;
 
 use super::spec::Geometry;
-use crate::session::failures::state_failed;
+use crate::session::failures::{Permitted, asking, state_failed};
 
 /// The past of this transfer on this node.
 pub(super) struct Resume {
@@ -68,13 +68,16 @@ impl Resume {
         self.parts.values().map(of_part).sum::<u64>() + self.replay.landed_bytes()
     }
 
-    /// The file, if this state of the source landed, and whether it certainly got its name. Paths must be asked for in rising order.
+    /// The file, if this state of the source landed, and whether it certainly got its name. Paths must be asked for in rising order; of each
+    /// that is passed, `permitted` is asked.
     pub(super) fn landed(
         &mut self,
         path: &RelPath,
         identity: &Identity,
+        permitted: &Permitted,
     ) -> Result<Option<(Landed, bool)>, Failure> {
-        let found = self.landed.find(path).map_err(state_failed)?;
+        let found = self.landed.find(path, &asking(&**permitted));
+        let found = found.map_err(state_failed)?;
         Ok(found.filter(|(landed, _)| landed.identity == *identity))
     }
 

@@ -22,6 +22,7 @@ use super::pending::{Pending, ReadBack};
 use super::places::Places;
 use super::resume::{ReceivedCount, Resume};
 use super::spec::{Answers, Content, Geometry, LandingSpec, MAX_DRIFTED};
+use super::stop::ends_attempt;
 use crate::session::counters::{Counters, Stage, add};
 use crate::session::failures::{contained, state_failed};
 use crate::session::ledger::{Ledger, Outcome};
@@ -93,8 +94,9 @@ impl Landing {
 
     /// A file is not going to arrive: forget its content and say so. Other files go on.
     pub(super) fn fail(&self, incoming: &Incoming, failure: &Failure) -> Result<(), Failure> {
-        if matches!(failure.code, Code::TooBusy | Code::DestinationChanged) {
-            // Too much is open, or the plan is not what was confirmed any more: neither is the fault of one file.
+        let of_all = matches!(failure.code, Code::TooBusy | Code::DestinationChanged);
+        if of_all || ends_attempt(failure.code) {
+            // Too much is open, the plan is not what was confirmed any more, or somebody says stop: none is the fault of one file.
             return Err(failure.clone());
         }
         let part = {

@@ -14,6 +14,8 @@ use headrace_core::wire::WireError;
 use headrace_io::descriptors::Share;
 use headrace_io::storage::{Folder, Target};
 
+use crate::session::failures::Permitted;
+
 /// Most entries that may be under way without a result; the source is told.
 pub const WINDOW: u32 = 32 * 1024;
 /// Most drifted names that a statement lists.
@@ -103,10 +105,6 @@ pub enum Content {
     /// The memory of this process, where it was hashed when it was read: hashing the same bytes again would tell nothing.
     AtHand,
 }
-
-/// Whether work may still go on: a stop, the kill switch or the end of the ticket answers with the failure that the work ends with. Whoever
-/// goes over names asks for each of them, as a list may be so long that it takes minutes.
-pub(super) type Permitted = Arc<dyn Fn() -> Result<(), Failure> + Send + Sync>;
 
 /// What a landing is for.
 pub struct LandingSpec {

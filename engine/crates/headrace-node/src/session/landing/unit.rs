@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use headrace_core::batch::Sparse;
 use headrace_core::code::Failure;
@@ -24,6 +24,8 @@ use crate::session::counters::{Stage, add};
 
 /// Longest wait for a free buffer: as long as a disk may take for one write.
 const BUFFER_PATIENCE: Duration = Duration::from_mins(2);
+/// How often who waits for one asks whether the session goes on.
+const POLL: Duration = Duration::from_millis(100);
 
 /// What happened to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +165,18 @@ impl Landing {
         Ok(part)
     }
 
+    /// A buffer, for which this waits so long at most: others may hold all of them, for a disk that is slow.
+    fn buffer_to_fill(&self, patience: Duration) -> Result<Option<Buffer>, Failure> {
+        let deadline = Instant::now() + patience;
+        loop {
+            let buffer = self.buffers.take(POLL.min(patience));
+            if buffer.is_some() || Instant::now() >= deadline {
+                return Ok(buffer);
+            }
+            (self.spec.permitted)()?;
+        }
+    }
+
     /// Make an empty temporary for a file; it and its number.
     pub(super) fn new_part(
         &self,
@@ -276,7 +290,7 @@ impl UnitSink {
             let landing = &self.writes.landing;
             let buffer = landing
                 .counters
-                .time(Stage::Write, || landing.buffers.take(BUFFER_PATIENCE));
+                .time(Stage::Write, || landing.buffer_to_fill(BUFFER_PATIENCE))?;
             let too_slow = || {
                 Failure::new(
                     headrace_core::code::Code::DestinationFailed,

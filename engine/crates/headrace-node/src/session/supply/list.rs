@@ -1,5 +1,6 @@
 //! Walks the source and says what is there, never further ahead than the destination allows.
 
+use std::io;
 use std::sync::Arc;
 
 use headrace_core::code::{Code, Failure};
@@ -26,7 +27,18 @@ impl Supply {
     /// [`Code::SourceMissing`] when there is nothing at the source path; [`Failure`] when the session cannot go on.
     pub fn list(&self) -> Result<(), Failure> {
         let filter = &self.spec.filter;
-        let mut walked = self.spec.origin.list(WalkLimits::default());
+        let go_on = || {
+            if self.is_over() {
+                Err(io::ErrorKind::Interrupted.into())
+            } else {
+                Ok(())
+            }
+        };
+        let limits = WalkLimits {
+            go_on: &go_on,
+            ..WalkLimits::default()
+        };
+        let mut walked = self.spec.origin.list(limits);
         let pruned = std::iter::from_fn(|| {
             let item = walked.next()?;
             if let Ok(entry) = &item

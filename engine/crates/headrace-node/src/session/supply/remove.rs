@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use headrace_core::code::{Code, Failure};
 use headrace_core::entry::{Entry, Kind};
 use headrace_core::integrity::PieceHash;
+use headrace_core::manifest::Item;
 use headrace_core::name::RelPath;
 use headrace_core::statement::{Kept, KeptReason, MAX_DETAIL_BYTES, MAX_KEPT_NAMES};
 use headrace_core::value::{Label, Timestamp};
@@ -18,8 +19,8 @@ use headrace_io::version::is_still;
 use super::Supply;
 use super::outgoing::{Looked, open};
 use crate::session::counters::{Stage, add};
-use crate::session::failures::state_failed;
-use crate::session::ledger::Outcome;
+use crate::session::failures::{answered, asking, state_failed};
+use crate::session::ledger::{LedgerReader, Outcome};
 use crate::session::trash::Trash;
 use crate::state;
 
@@ -41,6 +42,9 @@ const MAX_NAME_BYTES: usize = 64 << 10;
 /// Bytes that are read at once.
 const READ_BYTES: usize = 1 << 20;
 
+/// Of so many names that stay after a stop, those that had arrived are said as far as there is room; the others are counted.
+const LOOKED_AT_AFTER_STOP: usize = 10_000;
+
 /// Where sources are kept: nowhere, in a trash, or in one that can't be opened, so that they stay.
 type Bin = Option<Result<Trash, String>>;
 
@@ -54,9 +58,26 @@ impl Removed {
         self.kept.into_values().collect()
     }
 
-    fn keep(&mut self, path: &RelPath, (reason, mut detail): Stays) {
+    fn keep(&mut self, path: &RelPath, stays: Stays) {
         let name = path.escaped();
-        let kept = self.kept.entry(reason).or_insert_with(|| {
+        let has_room = self.has_room_for_names() && self.name_bytes + name.len() <= MAX_NAME_BYTES;
+        if has_room {
+            self.names += 1;
+            self.name_bytes += name.len();
+        }
+        let kept = self.kept_for(stays);
+        kept.count += 1;
+        if has_room {
+            kept.names.push(name);
+        }
+    }
+
+    fn has_room_for_names(&self) -> bool {
+        self.names < MAX_KEPT_NAMES
+    }
+
+    fn kept_for(&mut self, (reason, mut detail): Stays) -> &mut Kept {
+        self.kept.entry(reason).or_insert_with(|| {
             detail.truncate(detail.floor_char_boundary(MAX_DETAIL_BYTES));
             Kept {
                 reason,
@@ -64,14 +85,42 @@ impl Removed {
                 count: 0,
                 names: Vec::new(),
             }
-        });
-        kept.count += 1;
-        if self.names < MAX_KEPT_NAMES && self.name_bytes + name.len() <= MAX_NAME_BYTES {
-            self.names += 1;
-            self.name_bytes += name.len();
-            kept.names.push(name);
-        }
+        })
     }
+
+    /// Keep what comes after a stop, with `next` as the first of it: however many there are, that takes no longer than to read some of them.
+    fn keep_rest(
+        &mut self,
+        (next, rest): (Item, &mut LedgerReader),
+        outcome: Outcome,
+        why: &str,
+    ) -> io::Result<()> {
+        let stays = || (KeptReason::Stopped, why.to_owned());
+        let (mut next, mut outcome) = (next, outcome);
+        for looked_at in 1.. {
+            let entry = next.entry();
+            if entry.kind != Kind::Dir && has_arrived(outcome) {
+                self.keep(&entry.path, stays());
+            }
+            if !self.has_room_for_names() || looked_at >= LOOKED_AT_AFTER_STOP {
+                break;
+            }
+            let Some((_, item, became)) = rest.next()? else {
+                return Ok(());
+            };
+            (next, outcome) = (item, became);
+        }
+        let more = rest.count_rest(has_arrived)?;
+        if more > 0 {
+            self.kept_for(stays()).count += more;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the destination has it, as far as it said so. It says so of no folder.
+fn has_arrived(outcome: Outcome) -> bool {
+    matches!(outcome, Outcome::Copied(_) | Outcome::Identical(_))
 }
 
 impl Supply {
@@ -107,27 +156,26 @@ impl Supply {
             while let Some(folder) = open.pop_if(|folder| !entry.path.starts_with(&folder.path)) {
                 self.remove_folder(&folder, &bin);
             }
-            let arrived = matches!(outcome, Outcome::Copied(_) | Outcome::Identical(_));
             if let Err(why) = permitted() {
                 // A stop, the kill switch or the end of the ticket also ends this; everything has arrived, so the rest just stays.
-                if entry.kind != Kind::Dir && arrived {
-                    removed.keep(&entry.path, (KeptReason::Stopped, why.message));
-                }
+                let kept = removed.keep_rest((item, &mut entries), outcome, &why.message);
+                kept.map_err(state_failed)?;
                 open.clear();
-                continue;
+                break;
             }
+            let remove = |told, removed: &mut Removed| {
+                self.remove_source(entry, told, (&bin, permitted), removed);
+            };
             match (entry.kind, outcome) {
                 // What was moved is what the folder held.
                 (Kind::Dir, _) if entry.path.is_root() => {}
                 (Kind::Dir, _) => open.push(entry.clone()),
-                (_, Outcome::Copied(_)) => self.remove_source(entry, None, &bin, &mut removed),
+                (_, Outcome::Copied(_)) => remove(None, &mut removed),
                 (Kind::File, Outcome::Identical(None)) => {
                     let detail = "the destination did not say what it holds".to_owned();
                     removed.keep(&entry.path, (KeptReason::Unproven, detail));
                 }
-                (_, Outcome::Identical(hash)) => {
-                    self.remove_source(entry, hash, &bin, &mut removed);
-                }
+                (_, Outcome::Identical(hash)) => remove(hash, &mut removed),
                 _ => {}
             }
         }
@@ -157,17 +205,23 @@ impl Supply {
         &self,
         entry: &Entry,
         told: Option<PieceHash>,
-        bin: &Bin,
+        (bin, permitted): (&Bin, &dyn Fn() -> Result<(), Failure>),
         removed: &mut Removed,
     ) {
-        match self.remove_arrived(entry, told, bin) {
+        match self.remove_arrived(entry, told, bin, permitted) {
             Ok(None) => {
                 removed.deleted += 1;
                 add(&self.counters.deleted, 1);
                 add(&self.counters.durable_steps, 1);
             }
             Ok(Some(stays)) => removed.keep(&entry.path, stays),
-            Err(error) => removed.keep(&entry.path, (KeptReason::Failed, error.to_string())),
+            Err(error) => {
+                let reason = match answered(&error) {
+                    Some(_) => KeptReason::Stopped,
+                    None => KeptReason::Failed,
+                };
+                removed.keep(&entry.path, (reason, error.to_string()));
+            }
         }
     }
 
@@ -177,9 +231,12 @@ impl Supply {
         entry: &Entry,
         told: Option<PieceHash>,
         bin: &Bin,
+        permitted: &dyn Fn() -> Result<(), Failure>,
     ) -> io::Result<Option<Stays>> {
         if let Some(told) = told
-            && self.content(entry)?.is_some_and(|ours| ours != told)
+            && self
+                .content(entry, permitted)?
+                .is_some_and(|ours| ours != told)
         {
             let detail = "the destination holds other content".to_owned();
             return Ok(Some((KeptReason::Differs, detail)));
@@ -216,8 +273,14 @@ impl Supply {
         target.folder(&path.parent().unwrap_or_default())
     }
 
-    /// The hash of a file that this session did not send; `None` when it is gone or another one.
-    fn content(&self, entry: &Entry) -> io::Result<Option<PieceHash>> {
+    /// The hash of a file that this session did not send; `None` when it is gone or another one. After each piece that is read, `permitted`
+    /// is asked: without the whole hash, nothing is proven and the file stays.
+    fn content(
+        &self,
+        entry: &Entry,
+        permitted: &dyn Fn() -> Result<(), Failure>,
+    ) -> io::Result<Option<PieceHash>> {
+        let go_on = asking(permitted);
         let file = match open(&*self.spec.origin, entry) {
             Looked::Same(opened) => opened.file,
             Looked::Changed | Looked::Failed(Code::SourceVanished, _) => return Ok(None),
@@ -232,6 +295,7 @@ impl Supply {
             if count < buffer.len() {
                 return Ok(Some(*hasher.finalize().as_bytes()));
             }
+            go_on()?;
         }
     }
 
@@ -259,6 +323,7 @@ mod tests {
     use headrace_core::access::Access;
     use headrace_core::filter::{Filter, Filters};
     use headrace_core::message::{FileResult, Message};
+    use headrace_core::version::Version;
     use headrace_io::buffer::BufferPool;
     use headrace_io::descriptors::Descriptors;
     use headrace_io::root::Root;
@@ -268,6 +333,7 @@ mod tests {
     use super::*;
     use crate::session::counters::read;
     use crate::session::landing::tests_support::GEOMETRY;
+    use crate::session::ledger::Ledger;
     use crate::session::pace::Pace;
     use crate::session::shares::{Claim, Direction, NodeLinks};
     use crate::session::tests_support::execution;
@@ -282,6 +348,16 @@ mod tests {
 
     /// Everything in a folder, listed, and at the destination, which said the hash of each file.
     fn arrived(folder: &std::path::Path, scratch: &std::path::Path, files: u64) -> Arc<Supply> {
+        let supply = listed(folder, scratch);
+        let holds = FileResult::Holds(*blake3::hash(b"content").as_bytes());
+        // The folder itself is the first entry.
+        let results = (1..=files).map(|id| (id, holds)).collect();
+        supply.handle(Message::Results(results)).expect("taken");
+        supply
+    }
+
+    /// Everything in a folder, listed.
+    fn listed(folder: &std::path::Path, scratch: &std::path::Path) -> Arc<Supply> {
         let root = Arc::new(Root::open("here", folder, Access::Delete).expect("a root"));
         let share = Arc::new(Descriptors::new(1 << 10).share());
         let spec = SupplySpec {
@@ -301,10 +377,6 @@ mod tests {
         let supply = Supply::open(spec, Arc::new(Nobody), Arc::default(), buffers, brakes);
         let supply = supply.expect("opened");
         supply.list().expect("listed");
-        let holds = FileResult::Holds(*blake3::hash(b"content").as_bytes());
-        // The folder itself is the first entry.
-        let results = (1..=files).map(|id| (id, holds)).collect();
-        supply.handle(Message::Results(results)).expect("taken");
         supply
     }
 
@@ -355,5 +427,81 @@ mod tests {
             ]
         );
         assert_eq!((&*kept[0].names[0], &*kept[1].names[0]), ("001", "004"));
+    }
+    #[test]
+    fn a_move_that_is_stopped_while_it_reads_one_large_source_again_deletes_nothing_unproven() {
+        let (folder, scratch) = (tempfile::tempdir(), tempfile::tempdir());
+        let (folder, scratch) = (folder.expect("a folder"), scratch.expect("a folder"));
+        let content = vec![7; 5 * READ_BYTES + 1];
+        for name in ["a", "b"] {
+            std::fs::write(folder.path().join(name), &content).expect("written");
+        }
+        // For the folder, for the file, and after each piece of it.
+        for most in 0..=1 + 1 + 4 {
+            let supply = listed(folder.path(), scratch.path());
+            let holds = FileResult::Holds(*blake3::hash(&content).as_bytes());
+            let results = vec![(1, holds), (2, holds)];
+            supply.handle(Message::Results(results)).expect("taken");
+            let asked = Cell::new(0);
+            let removed = supply.remove_sources(&|| {
+                asked.set(asked.get() + 1);
+                if asked.get() <= most {
+                    return Ok(());
+                }
+                Err(Failure::new(Code::Stopped, "stopped on request"))
+            });
+            let removed = removed.expect("the scratch folder works");
+            assert_eq!(removed.deleted, 0);
+            for name in ["a", "b"] {
+                assert!(folder.path().join(name).exists(), "{name} after {most}");
+            }
+            let kept = removed.kept();
+            assert_eq!(
+                kept,
+                [Kept {
+                    reason: KeptReason::Stopped,
+                    detail: "stopped on request".to_owned(),
+                    count: 2,
+                    names: vec!["a".to_owned(), "b".to_owned()],
+                }]
+            );
+            // A stop within the file is heard there, and once more before the next one.
+            let heard = if most < 2 { 1 } else { 2 };
+            assert_eq!(asked.get(), most + heard);
+        }
+    }
+
+    #[test]
+    fn what_stays_after_a_stop_is_counted_and_not_read_however_much_it_is() {
+        const FILES: u64 = LOOKED_AT_AFTER_STOP as u64 + 500;
+        let scratch = tempfile::tempdir().expect("a folder");
+        let mut ledger = Ledger::create(scratch.path(), "test").expect("made");
+        for number in 0..FILES {
+            let entry = Entry {
+                path: RelPath::from_bytes(format!("{number:06}").as_bytes()).expect("a path"),
+                kind: Kind::File,
+                size: 1,
+                mtime_ns: 1,
+                version: Version::new(b"1").expect("short"),
+                mode: 0o644,
+                target: None,
+            };
+            ledger.push(&Item::Entry(entry)).expect("spooled");
+            // Some have arrived among the first, and many behind all that is looked at.
+            if number < 3 || number >= FILES - 500 {
+                let arrived = Outcome::Copied([1; 32]);
+                ledger.record(number, arrived).expect("written");
+            }
+        }
+        let mut rest = ledger.read().expect("readable");
+        let (_, first, outcome) = rest.next().expect("readable").expect("the first");
+        let mut removed = Removed::default();
+        let kept = removed.keep_rest((first, &mut rest), outcome, "enough");
+        kept.expect("readable");
+        assert!(rest.next().expect("readable").is_none(), "all were counted");
+        let [kept] = &removed.kept()[..] else {
+            panic!("one reason is expected")
+        };
+        assert_eq!((kept.count, kept.names.len()), (503, 3));
     }
 }

@@ -217,6 +217,10 @@ impl Supply {
         }
         let mut payload = Vec::with_capacity(BATCH_BYTES + BATCH_BYTES / 4);
         for file in files {
+            // A storage may take its time for each of them.
+            if self.is_over() {
+                return Ok(());
+            }
             self.put_small(file, &mut payload)?;
         }
         if payload.is_empty() {

@@ -250,7 +250,7 @@ fn forgetting_removes_also_small_files_that_had_names_when_their_node_was_killed
         listed.map(|()| count).expect("readable")
     };
     assert_eq!(names(), 2);
-    let replay = Journal::open(&*state, b"journal", &mut ())
+    let replay = Journal::open(&*state, b"journal", &mut (), &|| Ok(()))
         .expect("a journal")
         .1;
     remove_named(&*store, &replay, &transfer, &to);
