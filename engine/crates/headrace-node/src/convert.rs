@@ -74,6 +74,9 @@ pub struct ProgressCounts {
     pub rate_bps: u64,
     pub streams: u32,
     pub limiter: String,
+    /// Of the durable bytes, those of files that are whole: what stays when no attempt follows. Nodes before this do not say.
+    #[serde(default)]
+    pub bytes_whole: Option<u64>,
     /// Whether the totals are whole; nodes before this do not say.
     #[serde(default)]
     pub listed: Option<bool>,
@@ -318,6 +321,7 @@ pub(crate) fn counts_in(progress: proto::Progress) -> ProgressCounts {
         bytes_total: progress.bytes_total.min(MAX_COUNT),
         bytes_received: progress.bytes_received.min(MAX_COUNT),
         bytes_durable: progress.bytes_durable.min(MAX_COUNT),
+        bytes_whole: progress.bytes_whole.map(|bytes| bytes.min(MAX_COUNT)),
         resent_bytes: progress.resent_bytes.min(MAX_COUNT),
         rate_bps: progress.rate_bps.min(MAX_COUNT),
         streams: progress.streams,
@@ -500,6 +504,7 @@ pub(crate) fn progress_out(id: &AttemptId, counts: ProgressCounts) -> proto::Pro
         bytes_total: counts.bytes_total,
         bytes_received: counts.bytes_received,
         bytes_durable: counts.bytes_durable,
+        bytes_whole: counts.bytes_whole,
         resent_bytes: counts.resent_bytes,
         rate_bps: counts.rate_bps,
         streams: counts.streams,
@@ -574,6 +579,7 @@ mod tests {
             let own = own.clone();
             let said = ProgressCounts {
                 listed,
+                bytes_whole: listed.map(u64::from),
                 own,
                 ..ProgressCounts::default()
             };
@@ -620,6 +626,7 @@ mod tests {
             bytes_total: most,
             bytes_received: most,
             bytes_durable: most,
+            bytes_whole: Some(most),
             resent_bytes: most,
             rate_bps: most,
             own: Some(proto::Side {
@@ -656,6 +663,7 @@ mod tests {
             bytes_total,
             bytes_received,
             bytes_durable,
+            bytes_whole,
             resent_bytes,
             rate_bps,
             own,
@@ -671,6 +679,7 @@ mod tests {
                 .chain(&bytes)
                 .chain(&names)
                 .chain(&[rate_bps])
+                .chain(&bytes_whole)
                 .all(kept)
         );
         let memory = own.socket_memory.expect("it was told");

@@ -140,6 +140,8 @@ class AttemptProgress:
     bytes_total: int
     bytes_received: int
     bytes_durable: int
+    bytes_whole: int | None
+    """Of these, those of files that are whole: what stays when no attempt follows. `None` of a node that does not tell."""
     resent_bytes: int
     rate_bps: int
     streams: int

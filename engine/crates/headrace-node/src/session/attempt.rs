@@ -135,6 +135,8 @@ pub struct Progress {
     pub bytes_received: u64,
     /// Bytes that are durable at the destination; zero at a source, which does not know.
     pub bytes_durable: u64,
+    /// Of these, the bytes of files that are whole and have their names: what stays when no attempt follows.
+    pub bytes_whole: u64,
     /// Bytes that arrived again because they were not durable when a session ended.
     pub resent_bytes: u64,
     /// Bits of file content per second, over the last seconds.
@@ -246,6 +248,7 @@ impl AttemptHandle {
             bytes_total: read(&counters.bytes_total),
             bytes_received: read(&counters.bytes_received).max(read(&counters.bytes_sent)),
             bytes_durable: read(&counters.bytes_durable),
+            bytes_whole: read(&counters.bytes_whole),
             resent_bytes: read(&counters.resent_bytes),
             streams: read(&counters.streams),
             own: Side {

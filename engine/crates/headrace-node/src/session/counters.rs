@@ -83,6 +83,8 @@ pub struct Counters {
     pub bytes_sent: AtomicU64,
     /// Bytes that are durable at the destination.
     pub bytes_durable: AtomicU64,
+    /// Of these, the bytes of files that are whole and have their names: what stays when no session follows.
+    pub bytes_whole: AtomicU64,
     /// Bytes that arrived again because they were not durable yet when a session ended.
     pub resent_bytes: AtomicU64,
     /// Whether all names of the source have come, so that totals are whole.
@@ -205,6 +207,7 @@ impl Counters {
             &self.bytes_received,
             &self.bytes_sent,
             &self.bytes_durable,
+            &self.bytes_whole,
             &self.deleted,
         ] {
             counter.store(0, Ordering::Relaxed);

@@ -278,6 +278,7 @@ impl Landing {
         totals.bytes += entry.size;
         add(&self.counters.files_done, 1);
         add(&self.counters.bytes_durable, uncounted);
+        add(&self.counters.bytes_whole, entry.size);
     }
 
     /// A file that an earlier session copied.

@@ -24,6 +24,7 @@ use tempfile::TempDir;
 
 use super::shared::Landing;
 use super::spec::{Answers, Finished, Geometry, LandingSpec};
+use crate::session::counters::{Counters, read};
 use crate::session::failures::Permitted;
 use crate::session::landing::tests_support::{GEOMETRY, landing_spec};
 
@@ -165,7 +166,7 @@ impl Place {
     }
 
     /// A session that nobody stops brings small files, and of large ones the first unit.
-    fn earlier_session(&self, small: &[&str], large: &[&str]) {
+    fn earlier_session(&self, small: &[&str], large: &[&str]) -> Arc<Counters> {
         let landing = self.open(|spec| spec.first_part = 0).expect("opened");
         let (small_bytes, large_bytes) = (700, 3 * GEOMETRY.unit_bytes);
         let small = small
@@ -183,6 +184,7 @@ impl Place {
             arrive(&landing, id, entry.size, 0);
         }
         landing.epoch().expect("durable");
+        Arc::clone(&landing.counters)
     }
 }
 
@@ -322,4 +324,13 @@ fn an_epoch_of_a_session_that_is_stopped_reads_nothing_back() {
         let read_all = most > 0;
         assert_eq!((there.is_some(), read > 0), (read_all, read_all), "{read}");
     }
+}
+
+#[test]
+fn what_stays_is_counted_apart_from_what_is_only_durable() {
+    let place = Place::new();
+    let counters = place.earlier_session(&["a"], &["b"]);
+    let unit = GEOMETRY.unit_bytes;
+    assert_eq!(read(&counters.bytes_durable), 700 + unit);
+    assert_eq!(read(&counters.bytes_whole), 700);
 }
