@@ -527,7 +527,9 @@ async fn fetch_list(
     };
     let mut chunks = client.fetch_list(request).await?.into_inner();
     let failed = |error: std::io::Error| Problem::state("write", &path, &error);
-    let mut file = tokio::fs::File::create(&path).await.map_err(failed)?;
+    // Made at once, not on another thread: who gives this up on the way removes the file, and none may come after that.
+    let file = std::fs::File::create(&path).map_err(failed)?;
+    let mut file = tokio::fs::File::from_std(file);
     while let Some(chunk) = timeout(WELCOME_TIMEOUT, chunks.message())
         .await
         .map_err(|_| silent())??

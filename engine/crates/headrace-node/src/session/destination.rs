@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use super::attempt::Tuning;
 use super::connect::Connected;
 use super::context::{Context, Done};
-use super::landing::{Answers, Finished, Landing, READERS, violation};
+use super::landing::{Answers, Finished, Landing, READERS, ends_attempt, violation};
 use super::link::{Control, Guard, StreamInlet, broken, hear, part, shared_socket};
 use super::streams::{StreamOver, Streams};
 
@@ -112,9 +112,9 @@ pub(super) fn run(
         }
         *finished = Some(done);
     } else if let Err(failure) = landing.epoch()
-        && failure.code != Code::PeerUnreachable
+        && !ends_attempt(failure.code)
     {
-        // What has arrived counts on resume, if it can be made durable; the source need not hear of it.
+        // What has arrived counts on resume, if it can be made durable; the source need not hear of it, and a stop is no news.
         tracing::warn!(
             message = failure.message,
             "the last epoch of a session was lost"

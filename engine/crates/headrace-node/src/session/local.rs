@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use super::context::{Context, Done, POLL};
 use super::landing::{
     Accepted, Answers, Content, Finished, Landing, LandingSpec, READERS, UnitSink, WINDOW,
+    ends_attempt,
 };
 use super::link::Guard;
 use super::supply::{Orders, Outlet, Piece, Removed, Supply};
@@ -104,7 +105,9 @@ pub(super) fn run(context: Context<'_>, from: &Arc<Root>, to: &Arc<Root>) -> Res
         supply.stop();
     });
     let Some(end) = end.lock().take() else {
-        if let Err(failure) = landing.epoch() {
+        if let Err(failure) = landing.epoch()
+            && !ends_attempt(failure.code)
+        {
             tracing::warn!(
                 message = failure.message,
                 "the last epoch of a local copy was lost"

@@ -22,7 +22,7 @@ use super::incoming::{Incoming, IncomingState, OpenPart, Phase};
 use super::intake::Intake;
 use super::shared::Landing;
 use super::spec::{MAX_TOUCHED, WINDOW, violation};
-use super::stop::{Stop, destination_failure};
+use super::stop::{Stop, destination_failure, ends_attempt};
 use crate::session::counters::{Stage, add};
 use crate::session::ledger::Outcome;
 
@@ -408,13 +408,18 @@ impl Landing {
                     return Ok(Decision::Nothing);
                 }
                 let replaces = listed.filter(|_| existing == Existing::Replace);
-                Ok(self.want(id, entry, replaces))
+                self.want(id, entry, replaces).map_err(Stop::All)
             }
         }
     }
 
     /// Ask for a file, or for what an earlier session did not get of it.
-    fn want(&self, id: u64, entry: &Entry, replaces: Option<ListEntry>) -> Decision {
+    fn want(
+        &self,
+        id: u64,
+        entry: &Entry,
+        replaces: Option<ListEntry>,
+    ) -> Result<Decision, Failure> {
         let incoming = Incoming::new(
             id,
             entry.clone(),
@@ -422,18 +427,26 @@ impl Landing {
             Phase::Arriving,
             self.spec.geometry,
         );
-        let decision = self.take_up(entry, &mut incoming.state.lock());
+        let decision = self.take_up(entry, &mut incoming.state.lock())?;
         self.active.lock().insert(id, Arc::new(incoming));
-        decision
+        Ok(decision)
     }
 
-    /// Use what an earlier session left of this file, if it is still the same file and the temporary is still there.
-    fn take_up(&self, entry: &Entry, state: &mut IncomingState) -> Decision {
+    /// Use what an earlier session left of this file, if it is still the same file and the temporary is still there. A stop meanwhile says
+    /// nothing of that: the journal keeps it.
+    fn take_up(&self, entry: &Entry, state: &mut IncomingState) -> Result<Decision, Failure> {
         let Some((number, past)) = self.resume.lock().take_part(&entry.path) else {
-            return Decision::Send;
+            return Ok(Decision::Send);
         };
-        let opened = self.full_path(&entry.path).ok().and_then(|path| {
-            let (above, _) = self.folder_above(&path).ok()?;
+        let above = self
+            .full_path(&entry.path)
+            .and_then(|path| self.folder_above(&path));
+        if let Err(failure) = &above
+            && ends_attempt(failure.code)
+        {
+            return Err(failure.clone());
+        }
+        let opened = above.ok().and_then(|(above, _)| {
             let name = self.folders.temporary(number);
             let found = above.entry(&name, RelPath::root()).ok()??;
             // Cut by somebody else, it reads as zeros where the journal knows of units.
@@ -445,13 +458,13 @@ impl Landing {
         });
         let Some(temporary) = opened.filter(|temporary| temporary.inode() == past.inode) else {
             self.journal.lock().push(&Record::Dropped { part: number });
-            return Decision::Send;
+            return Ok(Decision::Send);
         };
         if past.identity != Identity::from(entry) {
             self.note_drift(&entry.path);
             self.journal.lock().push(&Record::Dropped { part: number });
             drop(temporary.discard());
-            return Decision::Send;
+            return Ok(Decision::Send);
         }
         for (unit, hash) in past.units {
             state.insert_unit(unit, hash);
@@ -465,13 +478,13 @@ impl Landing {
         });
         state.durable_bytes = arrived;
         state.is_taken_up = true;
-        match state.units.missing() {
+        Ok(match state.units.missing() {
             missing if missing.is_empty() => {
                 state.ended = true;
                 Decision::Nothing
             }
             missing => Decision::SendUnits(missing),
-        }
+        })
     }
 
     /// Commit the files of these entries that are whole without anything having to be sent.
@@ -678,9 +691,9 @@ impl Landing {
             .get(path)
             .map_err(|error| self.folder_failure(&error, path))?;
         if freshness == Freshness::JustOpened && self.resume.lock().is_resumed {
-            self.remove_stale(&*folder)?;
             // Names that a killed session gave or took here may be known to memory alone: what comes now counts only with them.
             self.touch_folder(path.clone());
+            self.remove_stale(&*folder)?;
             self.sync_touched(MAX_TOUCHED)?;
         }
         Ok((folder, freshness))

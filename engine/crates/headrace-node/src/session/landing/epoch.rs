@@ -51,7 +51,8 @@ impl Landing {
     /// Make everything that arrived so far durable, name the files that are whole, and tell the source.
     ///
     /// # Errors
-    /// [`Failure`] when the attempt cannot go on, and again whenever one is tried after that. A file that cannot be committed fails alone.
+    /// [`Failure`] when the attempt cannot go on, and again whenever one is tried after that. A file that cannot be committed fails alone. Of
+    /// a stop while files are read back, when all the rest is durable.
     pub fn epoch(self: &Arc<Self>) -> Result<(), Failure> {
         self.check()?;
         let pending = {
@@ -68,8 +69,9 @@ impl Landing {
             .retain(|unit| unit.incoming.state.lock().generation == unit.generation);
         let mut whole = self.seal_all(pending.whole)?;
         self.sync_contents(&pending.units, &mut whole)?;
+        let mut stopped = Ok(());
         if self.reads_back() {
-            whole = self.read_back_small(whole)?;
+            (whole, stopped) = self.read_back_small(whole)?;
             whole.append(&mut pending.verified);
         }
         self.journal_arrivals(&pending.units, &whole)?;
@@ -116,7 +118,7 @@ impl Landing {
         if !done.is_empty() {
             self.hurry_when_nothing_else_comes();
         }
-        Ok(())
+        stopped
     }
 
     /// Give whole files their final size and metadata.

@@ -20,7 +20,7 @@ use headrace_io::storage::{Existing, Metadata, Removal};
 use super::conflict::{ListCursor, Verdict, is_unchanged, judge, list_altered, symlink_hash};
 use super::shared::Landing;
 use super::spec::{Finished, LandingSpec, MAX_TOUCHED};
-use super::stop::{Stop, destination_failure};
+use super::stop::{Stop, destination_failure, ends_attempt};
 use crate::session::counters::{Stage, add, read};
 use crate::session::failures::{asking, state_failed};
 use crate::session::ledger::{Ledger, LedgerReader, Outcome};
@@ -126,13 +126,20 @@ impl Landing {
     ) -> Result<(), Failure> {
         for (number, part) in parts {
             (self.spec.permitted)()?;
-            let removed = self.full_path(&part.path).ok().and_then(|path| {
-                let (above, _) = self.folder_above(&path).ok()?;
-                above.remove(&self.folders.temporary(number)).ok()?;
-                self.touch_folder_above(&path);
-                Some(())
+            let opened = self.full_path(&part.path).and_then(|path| {
+                let (above, _) = self.folder_above(&path)?;
+                Ok((path, above))
             });
-            if removed.is_none() {
+            let removed = match opened {
+                Ok((path, above)) => {
+                    let removed = above.remove(&self.folders.temporary(number));
+                    self.touch_folder_above(&path);
+                    removed.is_ok()
+                }
+                Err(failure) if ends_attempt(failure.code) => return Err(failure),
+                Err(_) => false,
+            };
+            if !removed {
                 tracing::debug!(path = %part.path, "an old temporary is gone already");
             }
         }

@@ -65,6 +65,6 @@ pub use self::spec::{
     Answers, Content, DIRECT_FROM_BYTES, EpochRules, Finished, Geometry, LandingSpec, WINDOW,
 };
 pub(crate) use self::spec::{MAX_RESENDS, violation};
-pub(super) use self::stop::destination_failure;
+pub(super) use self::stop::{destination_failure, ends_attempt};
 pub(super) use self::temporaries::remove_named;
 pub use self::unit::{Accepted, UnitSink};

@@ -114,8 +114,12 @@ impl Landing {
             disk,
             spec,
         });
-        // Before the journal forgets them: whoever ends this on the way leaves the others to the next session, or to who removes what is left.
-        this.remove_temporaries(stale)?;
+        // Before the journal forgets them, and durable before: whoever ends this on the way, also the power, leaves the others to the next
+        // session, or to who removes what is left.
+        if !stale.is_empty() {
+            this.remove_temporaries(stale)?;
+            this.sync_touched(1)?;
+        }
         this.journal.lock().commit().map_err(state_failed)?;
         Ok(this)
     }

@@ -9,6 +9,7 @@ use headrace_core::code::{Code, Failure};
 use headrace_core::integrity::PieceHash;
 use headrace_core::ticket::{Compare, Verify};
 use headrace_io::buffer::Buffer;
+use parking_lot::Mutex;
 
 use super::incoming::Incoming;
 use super::pending::Sealed;
@@ -49,11 +50,12 @@ impl Landing {
         execution.verify == Verify::AtRest || execution.delete_source
     }
 
-    /// Read back what is small, and leave what is large to [`Landing::read_back`], which hands it to a later epoch.
+    /// Read back what is small, and leave what is large to [`Landing::read_back`], which hands it to a later epoch. Also says what ended the
+    /// attempt meanwhile: what was not read by then is in no epoch of this session any more, so that this must end it.
     pub(super) fn read_back_small(
         self: &Arc<Self>,
         files: Vec<Sealed>,
-    ) -> Result<Vec<Sealed>, Failure> {
+    ) -> Result<(Vec<Sealed>, Result<(), Failure>), Failure> {
         let is_large = |file: &Sealed| file.entry.size > self.spec.geometry.unit_bytes;
         let (large, small) = files.into_iter().partition::<Vec<_>, _>(is_large);
         let excess = {
@@ -64,15 +66,25 @@ impl Landing {
             waiting.written.drain(..excess).collect::<Vec<_>>()
         };
         // A stop ends this, too; without the source there is still time to read back what it sent.
-        let is_over = || (self.spec.may_end)().is_err();
+        let stopped = Mutex::new(Ok(()));
+        let is_over = || {
+            let mut stopped = stopped.lock();
+            if stopped.is_ok() {
+                *stopped = (self.spec.may_end)();
+            }
+            stopped.is_err()
+        };
         for file in excess {
             self.read_back_one(file, &is_over)?;
         }
         let answers = self.side_by_side(&small, |file| self.verify_at_rest(file, &is_over));
-        if is_over() {
-            return Ok(those_read(small, answers));
-        }
-        self.keep_those(small, answers)
+        let stopped = stopped.into_inner();
+        let read = if stopped.is_err() {
+            those_read(small, answers)
+        } else {
+            self.keep_those(small, answers)?
+        };
+        Ok((read, stopped))
     }
 
     /// Let a file be compared with the hash that the source has of it.

@@ -25,7 +25,7 @@ impl From<Failure> for Stop {
 }
 
 /// Whether this says that the attempt may not go on: it is asked about wherever work is long, also in that for one entry.
-pub(super) fn ends_attempt(code: Code) -> bool {
+pub(in crate::session) fn ends_attempt(code: Code) -> bool {
     matches!(
         code,
         Code::Stopped | Code::TicketExpired | Code::ProbeOver | Code::PeerUnreachable

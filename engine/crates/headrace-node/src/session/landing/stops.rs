@@ -61,6 +61,10 @@ impl Patience {
         })
     }
 
+    fn stops(&self, spec: &mut LandingSpec) {
+        (spec.permitted, spec.may_end) = (self.permitted(), self.permitted());
+    }
+
     /// How often somebody asked; nobody did again who was told to stop.
     fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
@@ -131,6 +135,7 @@ impl Place {
         let mut to = spec.target.folder(&RelPath::root()).expect("the root");
         for name in spec.execution.destination.path.components() {
             to.make_folder(name).expect("made");
+            to.sync().expect("durable");
             to = to.folder(name).expect("there");
         }
         place
@@ -154,6 +159,17 @@ impl Place {
             true
         });
         all.map(|()| count).expect("readable")
+    }
+
+    /// How many units the journal knows of each temporary.
+    fn known(&self) -> Vec<usize> {
+        let opened = Journal::open(&*self.spec().state, b"journal", &mut (), &|| Ok(()));
+        let replay = opened.expect("a journal").1;
+        replay
+            .parts()
+            .values()
+            .map(|part| part.units.len())
+            .collect()
     }
 
     fn open(&self, change: impl FnOnce(&mut LandingSpec)) -> Result<Arc<Landing>, Failure> {
@@ -209,24 +225,87 @@ fn a_session_that_is_stopped_replays_a_long_journal_no_further() {
     place.open(|_| ()).expect("nobody stops it");
 }
 
+/// Units of another size, so that nothing of those of an earlier session is of use.
+fn other_units(spec: &mut LandingSpec) {
+    spec.geometry = Geometry::new(16 << 10);
+}
+
 #[test]
 fn a_stop_while_stale_temporaries_are_removed_leaves_the_others_to_the_next_session() {
-    for most in 0..3 {
+    let mut most = 0;
+    loop {
         let place = Place::new();
         place.earlier_session(&[], &["a", "b", "c"]);
-        assert_eq!(place.names(), 3);
-        // Its units are of another size, so that nothing of them is of use.
-        let other_units = |spec: &mut LandingSpec| spec.geometry = Geometry::new(16 << 10);
-        let patience = Patience::of(1 + most);
+        assert_eq!((place.names(), place.known()), (3, vec![1; 3]));
+        let patience = Patience::of(most);
         let opened = place.open(|spec| {
             other_units(spec);
-            spec.permitted = patience.permitted();
+            patience.stops(spec);
         });
-        assert_eq!(opened.err().expect("stopped").code, Code::Stopped);
-        assert_eq!((patience.asked(), place.names()), (most + 2, 3 - most));
+        let Err(stopped) = opened.map(drop) else {
+            break;
+        };
+        assert_eq!((stopped.code, patience.asked()), (Code::Stopped, most + 1));
+        // Once for the journal, for the first of them and for each name in its folder; and then for each that is removed.
+        let removed = most.saturating_sub(1 + 1 + 3).min(3);
+        assert_eq!(place.names(), 3 - removed, "stopped after {most}");
+        // The journal forgets none before all are gone.
+        assert_eq!(place.known(), [1; 3], "stopped after {most}");
         place.open(other_units).expect("opened");
-        assert_eq!(place.names(), 0);
+        assert_eq!((place.names(), place.known()), (0, vec![]));
+        most += 1;
     }
+    assert_eq!(most, 1 + 1 + 3 + 3 + 2);
+}
+
+#[test]
+fn what_the_journal_forgets_of_stale_temporaries_does_not_come_back_when_the_power_is_cut() {
+    for changes in 0.. {
+        let place = Place::new();
+        place.earlier_session(&[], &["a", "b", "c"]);
+        place.disk.cut_after(changes);
+        let opened = place.open(other_units).map(drop);
+        // What was not synced is lost.
+        place.disk.power_cycle(|| 0);
+        let (names, known) = (place.names(), place.known().len());
+        assert!(
+            names <= known,
+            "{names} of which {known} are known, after {changes}"
+        );
+        if opened.is_ok() {
+            assert!(changes > 3, "it was cut {changes} times");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_stop_while_a_temporary_is_taken_up_forgets_nothing_of_it() {
+    let mut most = 0;
+    loop {
+        let place = Place::new();
+        place.earlier_session(&[], &["a", "b"]);
+        let patience = Patience::of(most);
+        let opened = place.open(|spec| patience.stops(spec));
+        let taken_up = opened.and_then(|landing| {
+            let size = 3 * GEOMETRY.unit_bytes;
+            let items = ["a", "b"].map(|name| Item::Entry(entry(name, Kind::File, size)));
+            let items = Message::Items {
+                first: 0,
+                items: items.into(),
+            };
+            let taken_up = landing.handle(items);
+            // As a session does in its end.
+            landing.epoch().expect("durable");
+            taken_up
+        });
+        assert_eq!((place.names(), place.known()), (2, vec![1; 2]));
+        let Err(stopped) = taken_up else { break };
+        assert_eq!((stopped.code, patience.asked()), (Code::Stopped, most + 1));
+        most += 1;
+    }
+    // For the journal, two names in the folder, and two entries.
+    assert!(most >= 1 + 2 + 2, "{most}");
 }
 
 /// A later session after one that brought files and temporaries which the source does not have any more: it deletes names, skips records
@@ -250,8 +329,7 @@ fn later_session(place: &Place, patience: &Patience) -> Result<Finished, Failure
     let landing = place.open(|spec| {
         (spec.deletes, spec.execution.deletes) = (Some(listed), sealed);
         spec.execution.delete_extraneous = true;
-        spec.permitted = patience.permitted();
-        spec.may_end = patience.permitted();
+        patience.stops(spec);
     })?;
     let entries = [
         entry("", Kind::Dir, 0),
@@ -318,10 +396,14 @@ fn an_epoch_of_a_session_that_is_stopped_reads_nothing_back() {
             let ends = landing.handle(Message::FileEnd { file, generation });
             ends.expect("its end");
         }
-        landing.epoch().expect("durable");
+        let ended = landing.epoch().map_err(|failure| failure.code);
+        let asked_once = (Err(Code::Stopped), 1);
+        let read_all = most > 0;
+        assert!(read_all && ended.is_ok() || (ended, patience.asked()) == asked_once);
         let there = place.to().entry(b"a", path("a")).expect("readable");
         let read = landing.pending.lock().verified.len();
-        let read_all = most > 0;
+        // As a session does in its end.
+        landing.epoch().expect("nothing is left to be read");
         assert_eq!((there.is_some(), read > 0), (read_all, read_all), "{read}");
     }
 }
