@@ -243,7 +243,7 @@ mod tests {
         let stopped = Journal::open(&*folder, b"journal", &mut read, &|| {
             Err(io::ErrorKind::Interrupted.into())
         });
-        let stopped = stopped.err().expect("stopped");
+        let stopped = stopped.expect_err("stopped");
         assert_eq!(stopped.kind(), io::ErrorKind::Interrupted);
         // One piece of it was read.
         let mut record = Vec::new();

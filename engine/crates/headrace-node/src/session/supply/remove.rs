@@ -488,7 +488,7 @@ mod tests {
             };
             ledger.push(&Item::Entry(entry)).expect("spooled");
             // Some have arrived among the first, and many behind all that is looked at.
-            if number < 3 || number >= FILES - 500 {
+            if !(3..FILES - 500).contains(&number) {
                 let arrived = Outcome::Copied([1; 32]);
                 ledger.record(number, arrived).expect("written");
             }
