@@ -141,7 +141,7 @@ class AttemptProgress:
     bytes_received: int
     bytes_durable: int
     bytes_whole: int | None
-    """Of these, those of files that are whole: what stays when no attempt follows. `None` of a node that does not tell."""
+    """Those of whole files: what stays when no attempt follows. `None` of a node that does not tell."""
     resent_bytes: int
     rate_bps: int
     streams: int
