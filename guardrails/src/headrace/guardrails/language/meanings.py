@@ -314,11 +314,10 @@ def hours_around(hit: Hit) -> Sequence[Reading]:
 def day_then_clock(slot: str, hit: Hit) -> Sequence[Reading]:
     """Read "on Friday, by 17:00": one deadline, or a start ("in an hour") and a deadline."""
     day, clock = hit.all(When)
-    if day.day and day == When(day.words, day=day.day, part=day.part) and clock.day is None:
-        both = settled(replace(clock, day=day.day, part=clock.part or day.part, words=hit.words))
-        # "Tomorrow morning, done by 20:00" are two times.
-        if day.part is None or (both.clock and not both.clock.doubt):
-            return ((slot, both),)
+    # "Tomorrow morning, done by 20:00" starts in the morning; "tonight, starting at 20:00" is one start.
+    part = day.part if slot == "start" else None
+    if day.day and day == When(day.words, day=day.day, part=part) and clock.day is None:
+        return ((slot, settled(replace(clock, day=day.day, part=clock.part or part, words=hit.words))),)
     return (("start", day), (slot, clock))
 
 
