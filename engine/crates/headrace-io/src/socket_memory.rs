@@ -284,7 +284,7 @@ mod tests {
             first
                 .limits
                 .page_bytes
-                .is_some_and(|bytes| bytes.is_power_of_two())
+                .is_some_and(u64::is_power_of_two)
         );
         assert!(matches!(first.limits.tcp_mem_pages.len(), 0 | 3));
         assert_eq!(
