@@ -280,12 +280,7 @@ mod tests {
         let first = watch.look();
         assert_eq!(first.rises.prune_called, Some(0));
         assert!(first.limits.tcp_held_pages.is_some());
-        assert!(
-            first
-                .limits
-                .page_bytes
-                .is_some_and(u64::is_power_of_two)
-        );
+        assert!(first.limits.page_bytes.is_some_and(u64::is_power_of_two));
         assert!(matches!(first.limits.tcp_mem_pages.len(), 0 | 3));
         assert_eq!(
             first.limits.group_limit_bytes.is_some(),
