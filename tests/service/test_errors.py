@@ -94,7 +94,7 @@ async def test_a_call_that_reads_says_nothing_of_changes_when_the_store_is_away(
 
     asked, do, port = "SELECT", quiet_site.use_cases, quiet_site.ada.port
     monkeypatch.setattr(do.nodes, "create_join_token", away)
-    monkeypatch.setattr(do.quotas, "show", away)
+    monkeypatch.setattr(do.quotas, "page", away)
     with pytest.raises(HeadraceError) as read:
         await port.quotas()
     assert "the change" not in read.value.problem.detail

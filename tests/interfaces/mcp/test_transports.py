@@ -21,6 +21,7 @@ from starlette.routing import Mount
 from tests.interfaces.client.scripted import Script, answer, scripted_service
 from tests.interfaces.mcp.shown import Port, as_port, endpoint
 
+from headrace.client import models as m
 from headrace.client import Headrace
 from headrace.mcp_server import HttpAuth, http_app, make_server, running
 
@@ -42,7 +43,7 @@ class Verifier:
 
 async def port_for(token: AccessToken | None) -> Headrace:
     assert token is not None
-    return as_port(Port({"endpoints": [endpoint(f"seen-by-{token.subject}")]}))
+    return as_port(Port({"endpoints": m.Page(items=[endpoint(f"seen-by-{token.subject}")])}))
 
 
 @pytest.fixture(scope="module")
