@@ -21,8 +21,8 @@ from starlette.routing import Mount
 from tests.interfaces.client.scripted import Script, answer, scripted_service
 from tests.interfaces.mcp.shown import Port, as_port, endpoint
 
-from headrace.client import models as m
 from headrace.client import Headrace
+from headrace.client import models as m
 from headrace.mcp_server import HttpAuth, http_app, make_server, running
 
 pytestmark = pytest.mark.anyio
