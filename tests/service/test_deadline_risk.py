@@ -1,5 +1,6 @@
 """Why a deadline is not kept, by how much it would come late, and when nobody knows."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -40,6 +41,13 @@ def estimate(likely_s: int, low_s: int | None = None) -> m.Estimate:
 def test_what_runs_is_late_by_its_present_rate_by_the_difference() -> None:
     found = risk_of(promised(RUNNING, eta_s=2 * 3600))
     assert (found.why, found.late_s, found.sure) == ("at its present rate it ends later", 3600, False)
+
+
+def test_one_whose_turn_comes_later_is_not_late_by_its_present_rate() -> None:
+    slow = promised(RUNNING, eta_s=2 * 3600)
+    share = m.TransferShare(qos_class="bulk", kept_later=True)
+    later = replace(slow, progress=slow.progress.model_copy(update={"share": share}))
+    assert (risk_of(slow).why != "", risk_of(later).why) == (True, "")
 
 
 def test_what_runs_in_time_is_kept_and_with_a_margin_only_where_it_has_one() -> None:

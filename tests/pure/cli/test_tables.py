@@ -107,3 +107,9 @@ def test_what_came_from_outside_is_made_visible_and_moves_no_column() -> None:
     lines = shown(("name", "kind"), [["a\x1b[2J\nb", "file"], ["c", "dir"]], 80)
     assert "\x1b" not in "".join(lines)
     assert len(lines) == 3
+
+
+def test_two_columns_that_need_more_than_there_is_cut_no_word() -> None:
+    ids = [f"tr_{number:032x}" for number in (1, 2)]
+    lines = shown(("first", "second"), [[f"waits for {ids[0]}", f"waits for {ids[1]}"]], 2 * len(ids[0]) + 1)
+    assert [sum(one in line for line in lines) for one in ids] == [1, 1]

@@ -50,3 +50,15 @@ async def test_a_list_that_does_not_go_on_is_not_read_for_ever() -> None:
     with pytest.raises(HeadraceError, match="the same place again") as caught:
         await whole_list(stuck)
     assert caught.value.problem.code == "unexpected_answer"
+
+
+async def test_a_list_that_goes_round_in_a_circle_is_not_read_for_ever() -> None:
+    asked: list[str | None] = []
+
+    async def round_and_round(*, after: str | None = None) -> m.Page[int]:
+        asked.append(after)
+        assert len(asked) < 9, "it would go on for ever"
+        return m.Page(items=[1, 2], next={"a": "b", "b": "c", "c": "a"}[after or "a"])
+
+    with pytest.raises(HeadraceError, match="the same place again"):
+        await whole_list(round_and_round)

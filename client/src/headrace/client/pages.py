@@ -26,16 +26,16 @@ async def each(read: Reads[T]) -> AsyncGenerator[T]:
 
     A list that does not go on ends with `unexpected_answer`.
     """
-    page, place = await read(), None
+    page, places = await read(), set[str]()
     while True:
         for one in page:
             yield one
         if page.next is None:
             return
-        if page.next == place:
-            raise failure(Code.UNEXPECTED_ANSWER, f"after `{place[:80]}`, the service named the same place again.")
-        place = page.next
-        page = await read(after=place)
+        if page.next in places:
+            raise failure(Code.UNEXPECTED_ANSWER, f"the service named the same place again: `{page.next[:80]}`.")
+        places.add(page.next)
+        page = await read(after=page.next)
 
 
 async def whole_list(read: Reads[T]) -> Page[T]:
