@@ -23,8 +23,9 @@ async function everything<T>(read: (after: string | undefined) => Promise<Found<
 export const everybody = (signal: AbortSignal): Promise<Person[]> =>
   everything((after) => answer(api.GET("/api/v1/people", { params: { query: { limit: MOST, after } }, signal })));
 
-export const everyToken = (signal: AbortSignal): Promise<Token[]> =>
-  everything((after) => answer(api.GET("/api/v1/tokens", { params: { query: { everybody: true, limit: MOST, after } }, signal })));
+/** One's own tokens, or everybody's. */
+export const everyToken = (signal: AbortSignal, isOfAll = false): Promise<Token[]> =>
+  everything((after) => answer(api.GET("/api/v1/tokens", { params: { query: { everybody: isOfAll, limit: MOST, after } }, signal })));
 
 export const everyPolicy = (signal: AbortSignal): Promise<PolicyVersion[]> =>
   everything((after) => answer(api.GET("/api/v1/policies", { params: { query: { after } }, signal })));

@@ -25,7 +25,7 @@ export const groupsQuery = queryOptions({
 
 export const allTokensQuery = queryOptions({
   queryKey: ["tokens", "everybody's"],
-  queryFn: ({ signal }) => everyToken(signal),
+  queryFn: ({ signal }) => everyToken(signal, true),
 });
 
 /** A person's passkeys, or one's own. */
@@ -37,5 +37,5 @@ export const passkeysQuery = (person?: string) =>
 
 export const tokensQuery = queryOptions({
   queryKey: ["tokens"],
-  queryFn: ({ signal }) => items(api.GET("/api/v1/tokens", { signal })),
+  queryFn: ({ signal }) => everyToken(signal),
 });

@@ -168,7 +168,7 @@ def nodes(ctx: typer.Context) -> list[_Found]:
     """Offer names of nodes."""
 
     async def read(headrace: HttpHeadrace) -> Iterable[_Found]:
-        return [(one.name, one.state) for one in await headrace.nodes()]
+        return [(one.name, one.state) for one in await headrace.nodes(limit=_MOST_IN_A_PAGE)]
 
     return _offered(ctx, read)
 

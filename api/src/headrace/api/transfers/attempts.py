@@ -50,9 +50,9 @@ from headrace.guardrails import GuardrailError
 _log = logging.getLogger(__name__)
 
 ADVANCE = "advance"
+"""The task that carries transfers on."""
 _DESTINATION_BUSY = "destination_busy"
 """The engine's code of a node that writes for another transfer there."""
-"""The task that carries transfers on."""
 _ATTEMPTS = Base.metadata.tables[AttemptRow.__tablename__]
 _BEGIN = _ATTEMPTS.insert()
 _END = _ATTEMPTS.update().where(
